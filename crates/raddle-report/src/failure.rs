@@ -1,0 +1,350 @@
+//! The failure model: everything needed to name, replay and explain one failing execution.
+//!
+//! The JSON form of [`Failure`] is the failure file. Fields are only ever added within one [`FORMAT`]; readers ignore
+//! fields they do not know.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the failure file that this crate reads and writes.
+pub const FORMAT: u32 = 1;
+
+/// One failing execution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The file format, [`FORMAT`] when written by this version.
+    pub format: u32,
+    /// The test that failed, as libtest names it (`module::test`).
+    pub test: String,
+    /// What went wrong.
+    pub kind: Kind,
+    /// One sentence for the person who reads it: the panic message, who waits for whom, ...
+    pub message: String,
+    /// The program that failed; a replay needs the same one.
+    pub build: Build,
+    /// How the execution was found.
+    pub found_by: FoundBy,
+    /// The choices that make the execution.
+    pub schedule: Schedule,
+    /// The threads of the execution, by id: 0 is the one that runs the closure.
+    pub threads: Vec<Thread>,
+    /// The scenario, where the test is made of operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<Scenario>,
+    /// Everything that happened, in order.
+    pub trace: Trace,
+}
+
+/// The classes of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A panic left the closure, or ended a thread that nobody joined.
+    Panic,
+    /// No thread can run and some have not finished.
+    Deadlock,
+    /// Threads run, but only to wait in loops for something that no thread can do.
+    Livelock,
+    /// The execution made more events than the limit allows.
+    StepLimit,
+    /// The execution (or one step of it) took longer than the limit allows.
+    TimeLimit,
+    /// A thread was still running when the closure returned.
+    ThreadLeak,
+    /// A signal: segmentation fault, illegal instruction, abort, ...
+    Crash,
+    /// A thread ran over the end of its stack.
+    StackOverflow,
+    /// The code under test ended the process.
+    Exit,
+}
+
+/// Identity of the program that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// File name of the test binary.
+    pub binary: String,
+    /// The binary's identity (its build id, or a hash of its text), in hexadecimal.
+    pub id: String,
+    /// The cargo package and target the binary was built from, where known (`my-crate`, `test:counter`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+}
+
+/// Which search found the failure, so that the same search can be run again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundBy {
+    /// The strategy with its parameters, as the `RADDLE_STRATEGY` variable would spell it: `random`, `pct:3`.
+    pub strategy: String,
+    /// The search's seed.
+    pub seed: u64,
+    /// Number of the execution within the search, from 1.
+    pub execution: u64,
+}
+
+/// The choices of an execution: the thread taken at each point where more than one could go on.
+///
+/// Written run-length encoded: `0x3 1 0x2` is threads 0, 0, 0, 1, 0, 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Schedule(pub Vec<u16>);
+
+/// One thread of the execution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How it stood when the execution ended.
+    pub end: ThreadEnd,
+}
+
+/// How a thread stood when the execution ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThreadEnd {
+    /// It had run to its end.
+    Finished,
+    /// It had ended by a panic.
+    Panicked,
+    /// It could have gone on.
+    Runnable,
+    /// It was waiting.
+    Waiting {
+        /// For what: ``mutex `A` ``, `thread 2`, `park`, ...
+        on: String,
+        /// The thread that holds it or that alone can end the wait.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held_by: Option<u32>,
+        /// Where it waits: an index into [`Trace::stacks`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u32>,
+    },
+}
+
+/// A scenario of operations: what the test did, before how it was interleaved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Operations before the threads start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub init: Vec<Operation>,
+    /// Operations of each thread.
+    pub parallel: Vec<Vec<Operation>>,
+    /// Operations after the threads have ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub post: Vec<Operation>,
+}
+
+/// One operation and what it returned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// The call, printed: `push(1)`.
+    pub call: String,
+    /// The result, printed; none if the operation did not return.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+}
+
+/// Everything that happened in the execution, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The events.
+    pub events: Vec<Event>,
+    /// The call stacks that events refer to: a tree, each node one frame and the node of its caller.
+    pub stacks: Vec<StackNode>,
+    /// The frames that stacks refer to.
+    pub frames: Vec<Frame>,
+    /// How many events were left out before the first one here, when the execution was too long to keep.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: u64,
+}
+
+/// One step that the engine controlled or saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The thread that did it.
+    pub thread: u32,
+    /// What it did.
+    pub action: Action,
+    /// Where: an index into [`Trace::stacks`]; none where the code address is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// Set where this event comes after one of another thread: why the threads changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Switch>,
+}
+
+/// Why the thread before this one stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// The strategy chose so; the thread could have gone on.
+    Preempted,
+    /// It waits for a futex (a lock, a condition, a park).
+    Blocked,
+    /// It waits for another thread to end.
+    Joining,
+    /// It sleeps.
+    Sleeping,
+    /// It gave way (`yield_now`).
+    Yielded,
+    /// It spins: it would only read the same values again.
+    Spinning,
+    /// It came to its end.
+    Finished,
+}
+
+/// What an event did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// An atomic load.
+    Load { place: Place, order: Order, value: Value },
+    /// An atomic store.
+    Store { place: Place, order: Order, value: Value },
+    /// An atomic read-modify-write: `op` is `swap`, `fetch_add`, ...
+    Rmw { place: Place, order: Order, op: String, read: Value, written: Value },
+    /// A compare-exchange; `read` equals `expected` exactly if it succeeded.
+    Cas { place: Place, order: Order, expected: Value, new: Value, read: Value },
+    /// A fence.
+    Fence { order: Order },
+    /// A futex wait begins: the thread blocks unless the place no longer holds the expected value.
+    Wait { place: Place, expected: Value, blocks: bool, timeout_ns: Option<u64> },
+    /// A futex wait ends.
+    Woken { place: Place, timed_out: bool },
+    /// A futex wake (or requeue), with the threads it woke.
+    Wake { place: Place, woken: Vec<u32> },
+    /// A thread is made.
+    Spawn { thread: u32 },
+    /// A thread was waited for and has ended.
+    Join { thread: u32 },
+    /// The thread begins.
+    Begin,
+    /// The thread ends.
+    End,
+    /// The thread gives way.
+    Yield,
+    /// The thread sleeps; time is virtual.
+    Sleep { ns: u64 },
+    /// The thread panics.
+    Panic { message: String },
+    /// An operation of the scenario begins.
+    Call { call: String },
+    /// An operation of the scenario returns.
+    Return { call: String, result: String },
+    /// Something worth a line that has no class of its own.
+    Note { text: String },
+}
+
+/// A memory location that an event touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The name of the static, local or field, where debug information gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its address. Addresses are the same in every replay.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u8,
+}
+
+/// An integer in memory, wide enough for every atomic. Written as a decimal string beyond 53 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Value(pub u128);
+
+/// A memory order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// `Relaxed`
+    Relaxed,
+    /// `Acquire`
+    Acquire,
+    /// `Release`
+    Release,
+    /// `AcqRel`
+    AcqRel,
+    /// `SeqCst`
+    SeqCst,
+}
+
+/// A node of the tree of call stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StackNode {
+    /// The innermost frame: an index into [`Trace::frames`].
+    pub frame: u32,
+    /// The stack of its caller: an index into [`Trace::stacks`], always smaller than this node's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<u32>,
+}
+
+/// One frame of a call stack: a function (inlined or not) and the line in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    /// The demangled function, without its hash: `my_crate::Counter::inc`.
+    pub function: String,
+    /// The source file as the compiler wrote it, made relative to the workspace where it lies inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Whether it belongs to the standard library or to Raddle rather than to the user or their dependencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub internal: bool,
+}
+
+impl From<Schedule> for String {
+    fn from(schedule: Schedule) -> String {
+        let mut text = String::new();
+        for run in schedule.0.chunk_by(|a, b| a == b) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&run[0].to_string());
+            if run.len() > 1 {
+                text.push('x');
+                text.push_str(&run.len().to_string());
+            }
+        }
+        text
+    }
+}
+
+impl TryFrom<String> for Schedule {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Schedule, String> {
+        let mut choices = Vec::new();
+        for run in text.split_ascii_whitespace() {
+            let (thread, times) = run.split_once('x').unwrap_or((run, "1"));
+            let bad = || {
+                format!(
+                    "`{run}` is not a step of a schedule; write a thread, or thread and count as in `0x3`"
+                )
+            };
+            let thread: u16 = thread.parse().map_err(|_| bad())?;
+            let times: u32 = times.parse().map_err(|_| bad())?;
+            choices.extend(std::iter::repeat_n(thread, times as usize));
+        }
+        Ok(Schedule(choices))
+    }
+}
+
+impl From<Value> for String {
+    fn from(value: Value) -> String {
+        value.0.to_string()
+    }
+}
+
+impl TryFrom<String> for Value {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Value, Self::Error> {
+        text.parse().map(Value)
+    }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
