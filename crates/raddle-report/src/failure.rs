@@ -68,6 +68,9 @@ pub struct Build {
     /// The cargo package and target the binary was built from, where known (`my-crate`, `test:counter`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
+    /// The arguments that chose how cargo built it (`--release`, `--features x`), so that a replay can build it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cargo_args: Vec<String>,
 }
 
 /// Which search found the failure, so that the same search can be run again.
@@ -194,6 +197,7 @@ pub enum Switch {
 }
 
 /// What an event did.
+#[allow(missing_docs, reason = "the variants' documentation names their fields")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
