@@ -23,7 +23,7 @@ use crate::global::GLOBAL;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::rng::Rng;
-use crate::site::Classify;
+use crate::site::{Classify, Site};
 use crate::spin::Read;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
@@ -119,7 +119,7 @@ pub struct Engine {
     pub(crate) random: Rng,
     /// What happened, if it is being recorded.
     pub trace: Option<Trace>,
-    pub(crate) classify: Classify,
+    classifier: Classify,
     pub(crate) pages: Option<Pages>,
     pub(crate) limits: Limits,
     pub(crate) explorer_fs: usize,
@@ -134,7 +134,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(limits: Limits, classify: Classify, strategy: Box<dyn Strategy>, seed: u64) -> Engine {
+    pub(crate) fn new(limits: Limits, classifier: Classify, strategy: Box<dyn Strategy>, seed: u64) -> Engine {
         Engine {
             threads: Vec::new(),
             alive: 0,
@@ -151,7 +151,7 @@ impl Engine {
             clock: Clock::default(),
             random: Rng::new(seed),
             trace: None,
-            classify,
+            classifier,
             pages: None,
             limits,
             explorer_fs: sys::fs_base(),
@@ -302,18 +302,24 @@ impl Engine {
         }
     }
 
-    /// Runs something on the explorer's stack with the explorer's thread-locals: for work that is too large for a hook.
-    pub(crate) fn on_explorer<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
-        let (explorer, own) = (self.explorer_fs, sys::fs_base());
+    /// Finds out what the code at a return address is: on the explorer's stack and with its thread-locals, because that
+    /// is more than a hook may use of a virtual thread's.
+    pub(crate) fn classify(&mut self, return_address: usize) -> Site {
+        struct OnExplorer(*mut Engine);
+        // SAFETY: the same OS thread runs the closure below; only its stack is another.
+        unsafe impl Send for OnExplorer {}
+
+        let own = sys::fs_base();
         let yielder = self.current().yielder;
-        // SAFETY: the yielder belongs to the coroutine that runs this; both FS bases are valid, and `work` is the only
-        // code that runs between the two changes.
+        let this = OnExplorer(self);
+        // SAFETY: the yielder belongs to the coroutine that runs this; both FS bases are valid.
         unsafe {
-            (*yielder).on_parent_stack(|| {
-                sys::set_fs_base(explorer);
-                let result = work();
+            (*yielder).on_parent_stack(move || {
+                let this = { this }.0;
+                sys::set_fs_base((*this).explorer_fs);
+                let site = ((*this).classifier)(return_address);
                 sys::set_fs_base(own);
-                result
+                site
             })
         }
     }
@@ -395,6 +401,9 @@ impl Engine {
             if self.threads[index].state == State::Join(id) {
                 self.unblock(index as ThreadId, Wake::Woken);
             }
+        }
+        if id == 0 && self.threads[0].panicked {
+            self.outcome = Some(Outcome::Panic { thread: 0 });
         }
         if self.outcome.is_none()
             && let Some(next) = self.find_next()

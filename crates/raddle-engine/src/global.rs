@@ -18,7 +18,7 @@ pub struct Global {
     pub in_engine: Cell<bool>,
     /// Whether plain accesses are of interest now.
     pub watch_plain: Cell<bool>,
-    /// Whether the program's atomic accesses arrive here at all: set by the first one.
+    /// Whether the program is instrumented: set by the first plain write that is announced while they are watched.
     pub instrumented: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,

@@ -81,7 +81,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     // SAFETY: the caller's. One OS thread runs all virtual threads, so plain accesses are atomic; they are volatile
     // because the compiler must not move them over a switch.
     unsafe {
-        let site = site::of(caller.pc, caller.fp, (*engine).classify);
+        let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() || site == Site::ExpandedRmw {
             return place.read_volatile();
         }
@@ -108,7 +108,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
 pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, value: T, order: Order) {
     // SAFETY: the caller's.
     unsafe {
-        if site::of(caller.pc, caller.fp, (*engine).classify).is_trusted() {
+        if site::of(caller.pc, caller.fp).is_trusted() {
             return place.write_volatile(value);
         }
         enter(engine, |engine| {
@@ -141,7 +141,7 @@ pub unsafe fn rmw<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        if site::of(caller.pc, caller.fp, (*engine).classify).is_trusted() {
+        if site::of(caller.pc, caller.fp).is_trusted() {
             let read = place.read_volatile();
             place.write_volatile(read.apply(op, operand));
             return read;
@@ -180,7 +180,7 @@ pub unsafe fn compare_exchange<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        let site = site::of(caller.pc, caller.fp, (*engine).classify);
+        let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
             let read = place.read_volatile();
             if read == expected {

@@ -40,8 +40,8 @@ pub struct Config {
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
-    /// Tells what the code at an address is.
-    pub classify: Classify,
+    /// What the strategy is called.
+    pub label: String,
     /// Called a few times a second.
     pub progress: fn(&Progress<'_>),
 }
@@ -118,11 +118,12 @@ type PanicHook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send>;
 static TURN: Mutex<()> = Mutex::new(());
 
 impl<'a> Search<'a> {
-    /// Waits for its turn and takes the process over.
+    /// Waits for its turn and takes the process over. Strategy and classifier are made when memory is already
+    /// the engine's.
     ///
     /// # Panics
     /// If called from within an exploration.
-    pub fn new(config: &'a Config, strategy: Box<dyn Strategy>) -> Search<'a> {
+    pub fn new(config: &'a Config, strategy: impl FnOnce() -> Box<dyn Strategy>, classifier: impl FnOnce() -> Classify) -> Search<'a> {
         assert!(ROLE.get() == NO_ROLE, "raddle: an exploration cannot be started inside another one");
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         heap::init();
@@ -130,6 +131,8 @@ impl<'a> Search<'a> {
         let hook: Arc<PanicHook> = Arc::new(std::panic::take_hook());
         let before = Arc::clone(&hook);
         std::panic::set_hook(Box::new(move |info| on_panic(info, &before)));
+        let heap_block = Box::new(0u8);
+        let heap_block = (&raw const *heap_block).addr();
         ROLE.set(EXPLORER);
         GLOBAL.in_engine.set(true);
         // From here on, memory is the engine's.
@@ -141,11 +144,11 @@ impl<'a> Search<'a> {
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,
         };
-        let engine = Box::into_raw(Box::new(Engine::new(limits, config.classify, strategy, config.seed)));
+        let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
         GLOBAL.engine.set(engine);
         let handlers = Some(Handlers::install());
         if config.roll_back_pages {
-            let pages = Pages::protect();
+            let pages = Pages::protect(heap_block);
             // SAFETY: the engine was just made.
             unsafe { (*engine).pages = Some(pages) };
         }

@@ -150,12 +150,15 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
     // that matters: pages are only saved here, and an outcome ends the execution.
     unsafe {
         let engine = GLOBAL.engine.get();
-        if engine.is_null() || ROLE.get() == NO_ROLE {
+        if engine.is_null() {
             return pass_on(signal);
         }
         let address = (*info).si_addr().addr();
         if signal == libc::SIGSEGV && (*engine).pages.as_mut().is_some_and(|pages| pages.save(address)) {
             return;
+        }
+        if ROLE.get() == NO_ROLE {
+            return pass_on(signal);
         }
         let thread = (*engine).current_id();
         let outcome = match (*engine).current().stack.is_overflow(address) {
@@ -163,6 +166,8 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             false => Outcome::Crash { thread, signal, address },
         };
         if !trap(engine, context, outcome) {
+            let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+            complain(signal, address, registers[libc::REG_RIP as usize] as usize);
             pass_on(signal);
         }
     }
@@ -207,6 +212,23 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
         registers[libc::REG_RSI as usize] = trap.rsi as i64;
         true
     }
+}
+
+/// Says that the engine itself crashed, without allocating.
+fn complain(signal: c_int, address: usize, pc: usize) {
+    use std::io::Write;
+    let mut text = [0u8; 256];
+    let mut rest = &mut text[..];
+    let code = pc.wrapping_sub(GLOBAL.text_start.get());
+    // Cannot fail: the text fits.
+    let _ = writeln!(
+        rest,
+        "raddle: internal error: signal {signal} at address {address:#x} in Raddle's own code (text+{code:#x}); \
+         please report this"
+    );
+    let len = 256 - rest.len();
+    // SAFETY: the text is initialised up to `len`.
+    unsafe { crate::sys::raw_syscall(libc::SYS_write, [2, text.as_ptr() as i64, len as i64, 0, 0, 0]) };
 }
 
 /// Lets whoever handled the signal before us have it: the faulting instruction runs again under the old handler.

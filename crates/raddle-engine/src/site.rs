@@ -35,15 +35,16 @@ impl Site {
     }
 }
 
-/// A way to find out what the code at a return address is: slow, called once per address.
-pub type Classify = fn(return_address: usize) -> Site;
+/// A way to find out what the code at a return address is: slow, called once per address. It is made when memory is
+/// already the engine's, so that what it remembers is not rolled back.
+pub type Classify = Box<dyn FnMut(usize) -> Site>;
 
 /// What the access is that was called for by the code returning to `pc`, in the frame at `fp`.
 ///
 /// # Safety
 /// `fp` must be the frame pointer of the calling function, compiled with frame pointers.
 #[inline(always)]
-pub unsafe fn of(mut pc: usize, mut fp: usize, classify: Classify) -> Site {
+pub unsafe fn of(mut pc: usize, mut fp: usize) -> Site {
     // A chain of plumbing is three or four functions long; the bound only guards against broken frames.
     for _ in 0..16 {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
@@ -54,7 +55,7 @@ pub unsafe fn of(mut pc: usize, mut fp: usize, classify: Classify) -> Site {
         let site = unsafe { load(offset) };
         match site {
             Site::Unknown => {
-                let site = look_up(pc, classify);
+                let site = look_up(pc);
                 // SAFETY: as above.
                 unsafe { GLOBAL.sites.get().add(offset).write(site as u8) };
                 if site != Site::Plumbing {
@@ -81,10 +82,10 @@ unsafe fn load(offset: usize) -> Site {
 
 #[cold]
 #[inline(never)]
-fn look_up(pc: usize, classify: Classify) -> Site {
+fn look_up(pc: usize) -> Site {
     GLOBAL.in_engine.set(true);
     // SAFETY: only virtual threads come here, while the engine runs; the reference ends with the call.
-    let site = unsafe { (*GLOBAL.engine.get()).on_explorer(|| classify(pc)) };
+    let site = unsafe { (*GLOBAL.engine.get()).classify(pc) };
     GLOBAL.in_engine.set(false);
     site
 }

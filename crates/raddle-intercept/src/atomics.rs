@@ -15,7 +15,7 @@ use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use raddle_engine::event::{Order, Rmw};
-use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
+use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks::{self, Caller};
 
 macro_rules! entry {
@@ -314,10 +314,4 @@ unsafe extern "C" fn __tsan_atomic_thread_fence(order: u32) {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: u32) {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
-}
-
-/// Called by code that wants to know whether it is instrumented: see `raddle::is_instrumented`.
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_init() {
-    GLOBAL.instrumented.set(true);
 }

@@ -1,6 +1,7 @@
 //! `malloc` and its relatives. Where the memory comes from is [`raddle_engine::isolate::heap`]'s decision.
 //!
-//! A block that existed before the execution is never freed within it: its owner is rolled back afterwards and must find it.
+//! A block that existed before the exploration is never freed within it: its owner is rolled back after each execution and must
+//! find it, and the C library's notes about its blocks are rolled back with them.
 //! Outside explorations everything goes to the C library under its other names (`__libc_malloc`, ...), which exist for this.
 
 use std::ffi::{c_int, c_void};
@@ -76,7 +77,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe {
         if heap::owns(block.addr()) {
             heap::free(block.cast());
-        } else if heap::source() != Source::Execution {
+        } else if heap::source() == Source::Process {
             __libc_free(block);
         }
     }

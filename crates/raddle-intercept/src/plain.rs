@@ -100,6 +100,7 @@ extern "C" fn __tsan_vptr_update(place: *const c_void, _value: *const c_void) {
 #[cold]
 #[inline(never)]
 fn watched_write(place: *const c_void) {
+    GLOBAL.instrumented.set(true);
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
         unsafe { hooks::plain_write(engine, place.addr()) };

@@ -4,8 +4,9 @@
 //! keeps a copy of the page and makes it writable for good. After every execution the copies are written back. A page that
 //! is never written costs nothing, one that is costs a fault (about 10 µs) once and a copy (about 0.1 µs) per execution.
 //!
-//! Left alone: the stack of the exploring thread, the C library's own statics (which describe the process, not the code
-//! under test), blocks that the C library mapped one by one (128 KiB and larger), and everything that is not private memory.
+//! Left alone: the stack of the exploring thread, heaps of other threads (the test harness's main thread has one), the C
+//! library's own statics (which describe the process, not the code under test), blocks that the C library mapped one by one
+//! (128 KiB and larger), and everything that is not private memory.
 //! A system call that writes into a protected page fails with `EFAULT` instead of faulting; only reading input into a
 //! buffer that existed before the exploration does that.
 
@@ -34,10 +35,11 @@ struct Region {
 }
 
 impl Pages {
-    /// Protects everything that can be rolled back.
-    pub fn protect() -> Pages {
+    /// Protects everything that can be rolled back. `heap_block` is the address of any block that the exploring thread
+    /// allocated: it tells which of the C library's heaps is this thread's.
+    pub fn protect(heap_block: usize) -> Pages {
         let mut pages = Pages::default();
-        for memory in rollback_ranges() {
+        for memory in rollback_ranges(heap_block) {
             let len = memory.len();
             // SAFETY: a fresh anonymous mapping.
             let copies = unsafe {
@@ -115,14 +117,8 @@ impl Drop for Pages {
     }
 }
 
-/// The C library gives threads other than the first arenas that begin at multiples of this.
-const LIBC_ARENA: usize = 64 << 20;
-
-/// Where the engine's own mappings lie: heaps, stacks, lenders.
-const RESERVED: Range<usize> = heap::EXECUTION_HEAP..heap::EXECUTION_HEAP + (1 << 44);
-
-/// The writable private memory of the program: its own statics, those of its libraries, and the C library's heap.
-fn rollback_ranges() -> Vec<Range<usize>> {
+/// The writable private memory of the program: its own statics, and the heap of the exploring thread.
+fn rollback_ranges(heap_block: usize) -> Vec<Range<usize>> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let executable = std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned());
     let executable = executable.unwrap_or_default();
@@ -141,8 +137,7 @@ fn rollback_ranges() -> Vec<Range<usize>> {
         if belongs {
             after_executable = Some(end);
         }
-        let arena = name.is_empty() && start % LIBC_ARENA == 0 && !RESERVED.contains(&start);
-        if mode == "rw-p" && (belongs || name == "[heap]" || arena) {
+        if mode == "rw-p" && (belongs || (start..end).contains(&heap_block)) {
             ranges.push(start..end);
         }
     }
