@@ -94,7 +94,7 @@ impl Session {
         // Optimisation of the whole program at link time would run the instrumentation on everything at once, the
         // engine included.
         let profile = self.options.compilation.profile().to_uppercase().replace('-', "_");
-        command.env(format!("CARGO_PROFILE_{profile}_LTO"), "off");
+        command.env(format!("CARGO_PROFILE_{profile}_LTO"), "false");
         Ok(command)
     }
 

@@ -9,10 +9,11 @@ mod printer;
 mod progress;
 mod single;
 
+use std::ops::Range;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub(crate) use self::child::prepare;
 pub(crate) use self::contract::Contract;
@@ -63,7 +64,8 @@ pub(crate) struct Finished {
     pub(crate) verdict: Verdict,
     /// Its output, without the harness's lines.
     pub(crate) output: String,
-    pub(crate) time: Duration,
+    /// From when to when it ran.
+    pub(crate) time: Range<Instant>,
 }
 
 /// The verdict on a test.
