@@ -12,6 +12,11 @@ use crate::terminal::Terminal;
 
 /// Builds the tests and runs them.
 pub(crate) fn test(args: TestArgs) -> Result<u8> {
+    run_tests(args, true)
+}
+
+/// Builds the tests and runs them; `hint` says whether to say how to run a failed one again.
+pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     let harness = HarnessOptions::parse(args.name.as_deref(), &args.harness)?;
     args.raddle.check()?;
     let mut output = args.cargo.output.clone();
@@ -40,6 +45,7 @@ pub(crate) fn test(args: TestArgs) -> Result<u8> {
         show_output: harness.show_output,
         no_fail_fast: args.no_fail_fast,
         quiet,
+        hint,
         own_main_args: args.name.into_iter().chain(args.harness).collect(),
     };
     let totals = run::run(&suites, &settings, &contract, &terminal);

@@ -54,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) no_fail_fast: bool,
     /// Only failures and results are printed.
     pub(crate) quiet: bool,
+    /// How to run failed tests again is printed.
+    pub(crate) hint: bool,
     /// What a binary with its own `main` gets as arguments.
     pub(crate) own_main_args: Vec<String>,
 }

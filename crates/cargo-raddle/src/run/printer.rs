@@ -86,7 +86,7 @@ impl<'a> Printer<'a> {
         if self.sections > 1 {
             self.print(&format!("{}\n", self.result_line(&self.totals, time)));
         }
-        if !self.rerun.is_empty() {
+        if self.settings.hint && !self.rerun.is_empty() {
             let error = self.terminal.paint(Style::Error, "error");
             let verb = if self.settings.no_fail_fast { "tests failed" } else { "test failed" };
             eprintln!("{error}: {verb}, to rerun pass `{}`", self.rerun.join("` or `"));
