@@ -118,7 +118,7 @@ impl Invocation {
             }
         }
         // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it.
-        additions.extend(["-C".to_owned(), format!("link-arg={}", plan.passthrough.display())]);
+        additions.extend_from_slice(&plan.link);
         additions
     }
 
@@ -196,7 +196,7 @@ mod tests {
             flags: vec!["FLAGS".into()],
             debuginfo: vec!["DEBUG".into()],
             uninstrumented: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
-            passthrough: "/pass.rlib".into(),
+            link: vec!["LINK".into()],
             own_main: "/own".into(),
         }
     }
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(additions.join(" "), expected, "{command}");
     }
 
-    const LINK: &str = "-C link-arg=/pass.rlib";
+    const LINK: &str = "LINK";
 
     #[test]
     fn crates_for_the_target_are_instrumented() {

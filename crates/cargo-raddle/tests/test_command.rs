@@ -46,7 +46,8 @@ failures:
 test result: FAILED. 3 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; "
     );
     assert_eq!(text, expected);
-    run.complains("Running tests/basic.rs (target/raddle/build-")
+    run.complains("warning: nothing is explored, because nothing here depends on Raddle")
+        .complains("Running tests/basic.rs (target/raddle/build-")
         .complains("error: test failed, to rerun pass `-p suite --test basic`");
 }
 

@@ -5,10 +5,11 @@ use std::thread;
 use crate::binary::{TestBinary, build_tests};
 use crate::cli::TestArgs;
 use crate::error::{Result, exit};
+use crate::instrument::uses_raddle;
 use crate::libtest::{HarnessOptions, ListedTest, Selected};
 use crate::run::{self, Contract, Settings, Suite, Totals};
 use crate::session::Session;
-use crate::terminal::Terminal;
+use crate::terminal::{Style, Terminal};
 
 /// Builds the tests and runs them.
 pub(crate) fn test(args: TestArgs) -> Result<u8> {
@@ -33,6 +34,12 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     }
 
     let quiet = harness.quiet || output.quiet;
+    if !quiet && !uses_raddle(&session.metadata) {
+        let warning = terminal.paint(Style::Warn, "warning");
+        eprintln!(
+            "{warning}: nothing is explored, because nothing here depends on Raddle: `cargo add --dev raddle`"
+        );
+    }
     let suites = select(binaries, &harness)?;
     if harness.list {
         print_list(&suites);
