@@ -1,7 +1,7 @@
 //! What instrumentation is: the compiler flags, and which crates get them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,6 +39,10 @@ pub(crate) const FLAGS: &[Flag] = &[
     },
     Flag { args: &["-C", "strip=none"], why: "profiles strip what traces need to name source lines" },
     Flag {
+        args: &["-C", "split-debuginfo=off"],
+        why: "profiles may put debug information into files of its own, traces read it from the program",
+    },
+    Flag {
         args: &["--cfg", "raddle"],
         why: "lets tests (never the code under test) ask whether they are explored",
     },
@@ -57,8 +61,8 @@ pub(crate) struct Plan {
     pub(crate) debuginfo: Vec<String>,
     /// The root source files of the libraries that are left as they are.
     pub(crate) uninstrumented: BTreeSet<PathBuf>,
-    /// What every program is linked with: definitions for programs that do not link Raddle's.
-    pub(crate) passthrough: PathBuf,
+    /// What is added to the command line of every crate, because it may be linked with instrumented ones.
+    pub(crate) link: Vec<String>,
     /// Where the wrapper notes the test binaries that have a `main` of their own.
     pub(crate) own_main: PathBuf,
 }
@@ -107,13 +111,27 @@ fn read_list(metadata: &Value, table: &str) -> Result<BTreeSet<String>> {
     }
 }
 
+/// What programs are linked with: definitions for those that do not link Raddle's, and an identity, which a replay
+/// compares; not every C compiler asks its linker for one.
+pub(crate) fn link_args(passthrough: &Path, target: &str) -> Vec<String> {
+    let mut args = vec!["-C".to_owned(), format!("link-arg={}", passthrough.display())];
+    if target.contains("linux") {
+        args.extend(["-C".to_owned(), "link-arg=-Wl,--build-id=sha1".to_owned()]);
+    }
+    args
+}
+
+/// Whether any package here depends on Raddle.
+pub(crate) fn uses_raddle(metadata: &Metadata) -> bool {
+    metadata.packages.iter().any(|package| package.name == "raddle")
+}
+
 /// The flags as arguments.
 pub(crate) fn flags() -> Vec<String> {
     FLAGS.iter().flat_map(|flag| flag.args).map(|arg| (*arg).to_owned()).collect()
 }
 
-/// A short name for everything that decides how crates are compiled beyond what cargo knows. Cargo does not see what
-/// the wrapper adds, so the name becomes part of the target directory: another instrumentation is another directory.
+/// A short name for some text.
 pub(crate) fn key(parts: &[&str]) -> String {
     // FNV-1a, because the name must be the same whichever compiler built this program.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

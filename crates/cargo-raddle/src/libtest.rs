@@ -132,7 +132,7 @@ fn list(binary: &TestBinary, args: &[String]) -> Result<Vec<String>> {
         print!("{text}");
         let how = crate::run::describe_status(output.status);
         return Err(Error::usage(format_args!(
-            "`{}` could not list its tests ({how}); run it by hand with `--list` to see why",
+            "`{}` could not list its tests: it {how}; run it by hand with `--list` to see why",
             binary.executable.display()
         )));
     }

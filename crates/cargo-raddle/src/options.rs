@@ -282,4 +282,12 @@ mod tests {
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));
     }
+
+    #[test]
+    fn the_readme_lists_every_public_variable() {
+        let readme = include_str!("../README.md");
+        for variable in VARIABLES.iter().filter(|variable| variable.public) {
+            assert!(readme.contains(&format!("`{}`", variable.name)), "{}", variable.name);
+        }
+    }
 }

@@ -53,20 +53,18 @@ impl Session {
         let directory = directory.join("raddle");
         create_directory(&directory)?;
 
-        let uninstrumented = instrument::uninstrumented(&metadata)?;
-        let flags = instrument::flags();
-        let debuginfo = instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect();
-        let mut parts: Vec<&str> = flags.iter().map(String::as_str).collect();
-        parts.extend(uninstrumented.iter().filter_map(|path| path.to_str()));
-        parts.extend(instrument::DEBUGINFO);
-        parts.push(passthrough::SOURCE);
-        let build_directory = directory.join(format!("build-{}", instrument::key(&parts)));
-        let own_main = build_directory.join("own-main");
+        let passthrough = passthrough::compile(&rustc, &version, &target, &directory)?;
+        let own_main = directory.join("own-main");
         create_directory(&own_main)?;
-
-        let passthrough = passthrough::compile(&rustc, &version, &target, &build_directory)?;
-        let plan = Plan { flags, debuginfo, uninstrumented, passthrough, own_main: own_main.clone() };
-        let plan_file = write_plan(&plan, &build_directory)?;
+        let plan = Plan {
+            flags: instrument::flags(),
+            debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
+            uninstrumented: instrument::uninstrumented(&metadata)?,
+            link: instrument::link_args(&passthrough, &target),
+            own_main: own_main.clone(),
+        };
+        let (plan_file, key) = write_plan(&plan, &directory)?;
+        let build_directory = directory.join(format!("build-{key}"));
         let next_wrapper = config.rustc_wrapper;
         Ok(Session {
             cargo,
@@ -94,7 +92,7 @@ impl Session {
         // Optimisation of the whole program at link time would run the instrumentation on everything at once, the
         // engine included.
         let profile = self.options.compilation.profile().to_uppercase().replace('-', "_");
-        command.env(format!("CARGO_PROFILE_{profile}_LTO"), "off");
+        command.env(format!("CARGO_PROFILE_{profile}_LTO"), "false");
         Ok(command)
     }
 
@@ -138,16 +136,19 @@ impl Session {
     }
 }
 
-/// Writes the plan where the wrapper finds it, in one step: another build may be reading it.
-fn write_plan(plan: &Plan, directory: &Path) -> Result<PathBuf> {
+/// Writes the plan where the wrapper finds it, and returns its key. Cargo does not see what the wrapper does, so the key
+/// becomes part of cargo's target directory: another plan is another build.
+fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let text = serde_json::to_string(plan).map_err(Error::usage)?;
-    let file = directory.join(format!("plan-{}.json", instrument::key(&[&text])));
+    let key = instrument::key(&[&text]);
+    let file = directory.join(format!("plan-{key}.json"));
     if !file.exists() {
+        // In one step: another build may be reading it.
         let scratch = directory.join(format!("plan.{}", std::process::id()));
         fs::write(&scratch, text).map_err(Error::file("write", &scratch))?;
         fs::rename(&scratch, &file).map_err(Error::file("write", &file))?;
     }
-    Ok(file)
+    Ok((file, key))
 }
 
 fn create_directory(directory: &Path) -> Result<()> {

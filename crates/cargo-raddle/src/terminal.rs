@@ -22,7 +22,9 @@ const DEFAULT_COLUMNS: u16 = 120;
 impl Terminal {
     /// Looks at the options, the environment and the standard streams.
     pub(crate) fn new(options: &Output) -> Terminal {
-        let choice = options.color.clone().or_else(|| env::var("CARGO_TERM_COLOR").ok());
+        let variable = |name| env::var(name).ok();
+        let choice = options.color.clone().or_else(|| variable("RADDLE_COLOR"));
+        let choice = choice.or_else(|| variable("CARGO_TERM_COLOR"));
         let color = match choice.as_deref() {
             Some("always") => true,
             Some("never") => false,
@@ -68,7 +70,7 @@ pub(crate) enum Style {
 }
 
 fn is_set(name: &str) -> bool {
-    env::var_os(name).is_some_and(|value| !value.is_empty())
+    env::var_os(name).is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
 fn number(name: &str) -> Option<u16> {

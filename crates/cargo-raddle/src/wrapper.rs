@@ -49,10 +49,7 @@ fn prepare(args: &[OsString]) -> Result<Command> {
     let mut all: Vec<OsString> = env::var_os(NEXT).into_iter().collect();
     all.extend_from_slice(args);
     all.extend(invocation.additions(&plan, &directory).into_iter().map(OsString::from));
-    if let Some(name) = invocation.own_main() {
-        let note = plan.own_main.join(name);
-        fs::write(&note, "").map_err(Error::file("write", &note))?;
-    }
+    invocation.note_own_main(&plan.own_main)?;
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]);
     Ok(command)
@@ -121,14 +118,23 @@ impl Invocation {
             }
         }
         // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it.
-        additions.extend(["-C".to_owned(), format!("link-arg={}", plan.passthrough.display())]);
+        additions.extend_from_slice(&plan.link);
         additions
     }
 
-    /// The file name of a test binary with a `main` of its own (`harness = false`).
-    fn own_main(&self) -> Option<String> {
-        let name = self.crate_name.as_ref().filter(|_| self.cfg_test && !self.harness)?;
-        Some(format!("{name}{}", self.extra_filename))
+    /// Notes whether a test binary has a `main` of its own (`harness = false`). Cargo does not say so later, and does
+    /// not call the compiler again for a binary that is up to date.
+    fn note_own_main(&self, directory: &Path) -> Result<()> {
+        let Some(name) = self.crate_name.as_ref().filter(|_| self.cfg_test || self.harness) else {
+            return Ok(());
+        };
+        let note = directory.join(format!("{name}{}", self.extra_filename));
+        if self.harness {
+            // It may have had one before.
+            fs::remove_file(note).ok();
+            return Ok(());
+        }
+        fs::write(&note, "").map_err(Error::file("write", &note))
     }
 }
 
@@ -190,7 +196,7 @@ mod tests {
             flags: vec!["FLAGS".into()],
             debuginfo: vec!["DEBUG".into()],
             uninstrumented: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
-            passthrough: "/pass.rlib".into(),
+            link: vec!["LINK".into()],
             own_main: "/own".into(),
         }
     }
@@ -202,7 +208,7 @@ mod tests {
         assert_eq!(additions.join(" "), expected, "{command}");
     }
 
-    const LINK: &str = "-C link-arg=/pass.rlib";
+    const LINK: &str = "LINK";
 
     #[test]
     fn crates_for_the_target_are_instrumented() {
@@ -244,13 +250,17 @@ mod tests {
 
     #[test]
     fn tests_with_a_main_of_their_own_are_noted() {
-        let parse = |line: &str| {
-            Invocation::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).own_main()
+        let directory = tempfile::tempdir().unwrap();
+        let note = directory.path().join("my_test-12ab");
+        let check = |options: &str, expected: bool| {
+            let line =
+                format!("rustc --crate-name my_test t.rs {options} -C extra-filename=-12ab --target t");
+            let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            Invocation::parse(&args).note_own_main(directory.path()).unwrap();
+            assert_eq!(note.exists(), expected, "{options}");
         };
-        let line =
-            "rustc --crate-name my_test tests/my-test.rs --cfg test -C extra-filename=-12ab --target t";
-        assert_eq!(parse(line).as_deref(), Some("my_test-12ab"));
-        assert_eq!(parse("rustc --crate-name a tests/a.rs --test -C extra-filename=-1"), None);
-        assert_eq!(parse("rustc --crate-name a src/main.rs -C extra-filename=-1"), None);
+        check("--crate-type bin", false);
+        check("--cfg test", true);
+        check("--test", false);
     }
 }

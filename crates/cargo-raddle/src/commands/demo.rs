@@ -30,14 +30,15 @@ pub(crate) fn demo(args: DemoArgs) -> Result<u8> {
     cargo.compilation.target_dir = Some(target.clone());
     cargo.targets.test = vec!["queue".to_owned()];
     let began = SystemTime::now();
-    let code = super::test(TestArgs {
+    let test = TestArgs {
         raddle: args.raddle,
         cargo,
         no_run: false,
         no_fail_fast: false,
         name: None,
         harness: Vec::new(),
-    })?;
+    };
+    let code = super::run_tests(test, false)?;
 
     let found = (code == exit::FAILED).then(|| new_failure(&target.join("raddle/failures"), began)).flatten();
     println!();
@@ -76,15 +77,19 @@ fn write_crate(directory: &Path) -> Result<()> {
     write(&directory.join("Cargo.toml"), &MANIFEST.replace("RADDLE", &dependency))?;
     write(&directory.join("src/lib.rs"), LIBRARY)?;
     write(&directory.join("tests/queue.rs"), TEST)?;
-    // The same versions as in the repository: they are likely to be there already.
-    let lock = directory.join("Cargo.lock");
-    if from_source
-        && !lock.exists()
-        && let Ok(text) = fs::read_to_string(repository.join("Cargo.lock"))
-    {
-        write(&lock, &text)?;
+    if from_source {
+        copy_lock(&repository.join("Cargo.lock"), &directory.join("Cargo.lock"))?;
     }
     Ok(())
+}
+
+/// Takes the versions that the repository uses: they are likely to be on this machine already. Cargo writes to the copy.
+fn copy_lock(from: &Path, to: &Path) -> Result<()> {
+    let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    match fs::read_to_string(from) {
+        Ok(text) if time(to) < time(from) => write(to, &text),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a file unless it is the same already, so that cargo sees no change.

@@ -12,4 +12,4 @@ pub(crate) use self::demo::demo;
 pub(crate) use self::nextest::nextest;
 pub(crate) use self::replay::replay;
 pub(crate) use self::show::show;
-pub(crate) use self::test::test;
+pub(crate) use self::test::{run_tests, test};

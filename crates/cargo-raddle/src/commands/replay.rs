@@ -60,7 +60,7 @@ fn run_replay(binary: &TestBinary, test: &str, contract: &Contract) -> Result<u8
         }
         Some(code) => Ok(u8::try_from(code).unwrap_or(exit::FAILED)),
         None => {
-            println!("the test's process was {}", run::describe_status(status));
+            println!("the test's process {}", run::describe_status(status));
             debug_assert!(status.signal().is_some());
             Ok(exit::FAILED)
         }

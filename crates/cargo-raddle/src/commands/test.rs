@@ -5,13 +5,19 @@ use std::thread;
 use crate::binary::{TestBinary, build_tests};
 use crate::cli::TestArgs;
 use crate::error::{Result, exit};
+use crate::instrument::uses_raddle;
 use crate::libtest::{HarnessOptions, ListedTest, Selected};
 use crate::run::{self, Contract, Settings, Suite, Totals};
 use crate::session::Session;
-use crate::terminal::Terminal;
+use crate::terminal::{Style, Terminal};
 
 /// Builds the tests and runs them.
 pub(crate) fn test(args: TestArgs) -> Result<u8> {
+    run_tests(args, true)
+}
+
+/// Builds the tests and runs them; `hint` says whether to say how to run a failed one again.
+pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     let harness = HarnessOptions::parse(args.name.as_deref(), &args.harness)?;
     args.raddle.check()?;
     let mut output = args.cargo.output.clone();
@@ -28,6 +34,12 @@ pub(crate) fn test(args: TestArgs) -> Result<u8> {
     }
 
     let quiet = harness.quiet || output.quiet;
+    if !quiet && !uses_raddle(&session.metadata) {
+        let warning = terminal.paint(Style::Warn, "warning");
+        eprintln!(
+            "{warning}: nothing is explored, because nothing here depends on Raddle: `cargo add --dev raddle`"
+        );
+    }
     let suites = select(binaries, &harness)?;
     if harness.list {
         print_list(&suites);
@@ -40,6 +52,7 @@ pub(crate) fn test(args: TestArgs) -> Result<u8> {
         show_output: harness.show_output,
         no_fail_fast: args.no_fail_fast,
         quiet,
+        hint,
         own_main_args: args.name.into_iter().chain(args.harness).collect(),
     };
     let totals = run::run(&suites, &settings, &contract, &terminal);

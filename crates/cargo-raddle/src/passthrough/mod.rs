@@ -17,6 +17,10 @@ use crate::instrument::key;
 /// The definitions.
 pub(crate) const SOURCE: &str = include_str!("definitions.rs");
 
+/// How they are compiled: every module into an object file of its own.
+const ARGS: &str = "--crate-name raddle_passthrough --edition 2024 --crate-type rlib -C opt-level=3 \
+                    -C codegen-units=1000 -C panic=abort -C embed-bitcode=no";
+
 /// Compiles the definitions for `target` into `directory`, unless that was done before.
 pub(crate) fn compile(
     rustc: &OsStr,
@@ -24,7 +28,7 @@ pub(crate) fn compile(
     target: &str,
     directory: &Path,
 ) -> Result<PathBuf> {
-    let name = format!("passthrough-{}", key(&[SOURCE, &version.verbose, target]));
+    let name = format!("passthrough-{}", key(&[SOURCE, ARGS, &version.verbose, target]));
     let library = directory.join(format!("lib{name}.rlib"));
     if library.exists() {
         return Ok(library);
@@ -37,17 +41,7 @@ pub(crate) fn compile(
     let output = scratch.join("libpassthrough.rlib");
     let mut command = Command::new(rustc);
     remove_package_variables(&mut command);
-    command.args(["--crate-name", "raddle_passthrough", "--edition", "2024", "--crate-type", "rlib"]);
-    command.args([
-        "-C",
-        "opt-level=3",
-        "-C",
-        "codegen-units=1",
-        "-C",
-        "panic=abort",
-        "-C",
-        "embed-bitcode=no",
-    ]);
+    command.args(ARGS.split_ascii_whitespace());
     command.args(["--target", target, "-o"]);
     let result =
         command.arg(&output).arg(&source).stdin(Stdio::null()).output().map_err(Error::start(rustc))?;

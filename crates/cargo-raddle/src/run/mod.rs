@@ -9,10 +9,11 @@ mod printer;
 mod progress;
 mod single;
 
+use std::ops::Range;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub(crate) use self::child::prepare;
 pub(crate) use self::contract::Contract;
@@ -53,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) no_fail_fast: bool,
     /// Only failures and results are printed.
     pub(crate) quiet: bool,
+    /// How to run failed tests again is printed.
+    pub(crate) hint: bool,
     /// What a binary with its own `main` gets as arguments.
     pub(crate) own_main_args: Vec<String>,
 }
@@ -63,7 +66,8 @@ pub(crate) struct Finished {
     pub(crate) verdict: Verdict,
     /// Its output, without the harness's lines.
     pub(crate) output: String,
-    pub(crate) time: Duration,
+    /// From when to when it ran.
+    pub(crate) time: Range<Instant>,
 }
 
 /// The verdict on a test.

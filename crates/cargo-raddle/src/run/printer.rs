@@ -3,7 +3,8 @@
 //! Tests of several binaries run at once, but a binary's lines appear together: what finishes before its binary's turn
 //! is kept until then.
 
-use std::time::Duration;
+use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use super::progress::Progress;
 use super::{Finished, Job, Settings, Suite, Verdict};
@@ -39,7 +40,8 @@ pub(crate) struct Printer<'a> {
 #[derive(Default)]
 struct Section {
     totals: Totals,
-    time: Duration,
+    /// From the start of its first test to the end of its last.
+    time: Option<Range<Instant>>,
     failures: Vec<(usize, Finished)>,
     successes: Vec<(usize, Finished)>,
 }
@@ -84,7 +86,7 @@ impl<'a> Printer<'a> {
         if self.sections > 1 {
             self.print(&format!("{}\n", self.result_line(&self.totals, time)));
         }
-        if !self.rerun.is_empty() {
+        if self.settings.hint && !self.rerun.is_empty() {
             let error = self.terminal.paint(Style::Error, "error");
             let verb = if self.settings.no_fail_fast { "tests failed" } else { "test failed" };
             eprintln!("{error}: {verb}, to rerun pass `{}`", self.rerun.join("` or `"));
@@ -145,7 +147,9 @@ impl<'a> Printer<'a> {
             self.print(&format!("test {name} ... {word}{noted}\n"));
         }
         let Some(section) = &mut self.section else { return };
-        section.time += finished.time;
+        let Range { start, end } = finished.time;
+        let time = section.time.get_or_insert(start..end);
+        *time = time.start.min(start)..time.end.max(end);
         match finished.verdict {
             Verdict::Passed => {
                 section.totals.passed += 1;
@@ -176,7 +180,8 @@ impl<'a> Printer<'a> {
             self.rerun.push(format!("-p {} {}", suite.binary.package, suite.binary.selector()));
         }
         if !suite.binary.own_main {
-            text.push_str(&format!("\n{}\n\n", self.result_line(&section.totals, section.time)));
+            let time = section.time.map_or(Duration::ZERO, |time| time.end - time.start);
+            text.push_str(&format!("\n{}\n\n", self.result_line(&section.totals, time)));
         }
         self.print(&text);
         self.totals.passed += section.totals.passed;

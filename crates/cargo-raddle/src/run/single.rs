@@ -26,8 +26,9 @@ pub(crate) fn run_one(
     contract: &Contract,
     progress: &Progress,
 ) -> Finished {
+    let began = Instant::now();
     if test.ignored {
-        return Finished { verdict: Verdict::Ignored, output: String::new(), time: Duration::ZERO };
+        return Finished { verdict: Verdict::Ignored, output: String::new(), time: began..began };
     }
     let mut command = binary.command();
     if binary.own_main {
@@ -37,7 +38,6 @@ pub(crate) fn run_one(
         contract.apply_to_test(&mut command, binary, &test.name);
         command.args(HarnessOptions::run_args(&test.name));
     }
-    let began = Instant::now();
     let (verdict, output) = match child::start(command, !settings.nocapture) {
         Ok(running) => {
             let (status, output) = listen(running, &test.name, progress);
@@ -53,7 +53,7 @@ pub(crate) fn run_one(
         }
     };
     let output = if binary.own_main { output } else { strip_harness(&output, &test.name).to_owned() };
-    Finished { verdict, output, time: began.elapsed() }
+    Finished { verdict, output, time: began..Instant::now() }
 }
 
 /// Runs a command for one test and returns its output without the harness's lines.
@@ -70,9 +70,9 @@ pub(crate) fn describe_status(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => {
             let dumped = if status.core_dumped() { ", core dumped" } else { "" };
-            format!("killed by {}{dumped}", signal_name(signal))
+            format!("was killed by {}{dumped}", signal_name(signal))
         }
-        (None, Some(code)) => format!("exit code {code}"),
+        (None, Some(code)) => format!("ended with exit code {code}"),
         (None, None) => "ended in an unknown way".to_owned(),
     }
 }
@@ -85,14 +85,7 @@ fn judge(status: ExitStatus, own_main: bool) -> Verdict {
         return Verdict::Passed;
     }
     let expected = status.code() == Some(HARNESS_FAILED) && !own_main;
-    Verdict::Failed((!expected).then(|| format!("the test's process was {}", ended(status))))
-}
-
-fn ended(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("ended with exit code {code}"),
-        None => describe_status(status),
-    }
+    Verdict::Failed((!expected).then(|| format!("the test's process {}", describe_status(status))))
 }
 
 enum Heard {
