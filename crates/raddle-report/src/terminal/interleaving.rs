@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::calls::{Calls, Level, Lines, calls};
 use super::places::{Places, place};
 use super::words;
-use crate::failure::{Action, Event, Failure};
+use crate::failure::{Action, Event, Failure, Switch};
 
 /// One row.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub(super) struct Row {
     pub(super) thread: u32,
     /// How many calls it is inside of.
     pub(super) depth: usize,
+    /// The call that it alone happened inside of.
+    pub(super) within: Option<String>,
     pub(super) text: String,
     /// The line of code.
     pub(super) line: Option<String>,
@@ -41,75 +43,81 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
     let trace = &failure.trace;
     let lines = Lines::of(trace);
     let around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
+    let telling = telling(&trace.events, places);
+    let bases = bases(&trace.events, &around);
     let mut builder =
-        Builder { bases: bases(&trace.events, &around), threads: BTreeMap::new(), rows: Vec::new(), inside };
-    let telling: Vec<bool> = {
-        let telling = |event: &Event| place_tells(event, places);
-        // A failure of one thread alone is told by what it did to its own data.
-        let any = trace.events.iter().any(|event| place(&event.action).is_some() && telling(event));
-        let last = trace.events.len().saturating_sub(1);
-        trace.events.iter().enumerate().map(|(at, event)| !any || at == last || telling(event)).collect()
-    };
+        Builder { failure, places, around, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
     let mut at = 0;
     while at < trace.events.len() {
-        let event = &trace.events[at];
-        if let Some(before) = at.checked_sub(1).map(|before| &trace.events[before])
-            && before.thread != event.thread
-        {
-            let text = words::switch(event.switch, before.thread, event.thread, Some(&before.action), places);
-            builder.push(RowKind::Switch, event.thread, 0, text, None, 0);
-        }
-        let run = trace.events[at..]
-            .iter()
-            .zip(&telling[at..])
-            .take_while(|(other, telling)| other.thread == event.thread && !**telling)
-            .count();
+        let thread = trace.events[at].thread;
+        builder.switch(at);
+        let run = trace.events[at..].iter().zip(&telling[at..]);
+        let run = run.take_while(|(other, telling)| other.thread == thread && !**telling).count();
         if run >= 2 {
-            builder.folded(event.thread, &around[at..at + run]);
+            builder.folded(at, run);
             at += run;
         } else {
-            builder.event(event, &around[at], words::event(&event.action, places));
+            builder.event(at);
             at += 1;
         }
     }
-    builder.finish()
+    one_row_for_one_event(builder.rows)
 }
 
-/// Whether an event concerns more than its own thread.
-fn place_tells(event: &Event, places: &Places) -> bool {
-    match &event.action {
+/// Which events concern more than their own thread.
+fn telling(events: &[Event], places: &Places) -> Vec<bool> {
+    let telling = |event: &Event| match &event.action {
         Action::Fence { .. } => false,
         action => place(action).is_none_or(|place| places.is_shared(place)),
-    }
+    };
+    // A failure of one thread alone is told by what it did to its own data.
+    let any = events.iter().any(|event| place(&event.action).is_some() && telling(event));
+    let last = events.len().saturating_sub(1);
+    events.iter().enumerate().map(|(at, event)| !any || at == last || telling(event)).collect()
 }
 
-/// For each thread, how many calls are around all its events and tell nothing: the function it began in, and closures
-/// within that.
-fn bases(events: &[Event], around: &[Calls]) -> BTreeMap<u32, usize> {
-    let mut common: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
-    for (event, calls) in events.iter().zip(around) {
-        if calls.own == 0 {
-            continue;
+/// For each event, how many of the calls around it tell nothing: the function that its thread began in and closures
+/// within that, or the function of the operation, which has a row already.
+fn bases(events: &[Event], around: &[Calls]) -> Vec<usize> {
+    // An operation is a part of its own; part 0 is what a thread does outside of operations.
+    let mut parts = Vec::with_capacity(events.len());
+    let mut current: BTreeMap<u32, usize> = BTreeMap::new();
+    for (at, event) in events.iter().enumerate() {
+        let part = current.entry(event.thread).or_default();
+        match event.action {
+            Action::Call { .. } => *part = at + 1,
+            Action::Return { .. } => *part = 0,
+            _ => {}
         }
-        let functions: Vec<&str> =
-            calls.levels[..calls.own].iter().map(|level| level.function.as_str()).collect();
-        common
-            .entry(event.thread)
-            .and_modify(|base| {
-                let same = base.iter().zip(&functions).take_while(|(a, b)| a == b).count();
-                base.truncate(same);
-            })
-            .or_insert(functions);
+        parts.push((event.thread, *part));
     }
-    let telling = |base: &[&str]| {
-        let closures = base.iter().skip(1).take_while(|function| function.ends_with("{closure}")).count();
+    // The calls common to all events of a part.
+    let mut common: BTreeMap<(u32, usize), &[Level]> = BTreeMap::new();
+    let mut always_deeper: BTreeMap<(u32, usize), bool> = BTreeMap::new();
+    for (part, calls) in parts.iter().zip(around).filter(|(_, calls)| calls.own > 0) {
+        let own = &calls.levels[..calls.own];
+        let base = common.entry(*part).or_insert(own);
+        *base = &base[..base.iter().zip(own).take_while(|(a, b)| a.function == b.function).count()];
+        *always_deeper.entry(*part).or_insert(true) &= own.len() > 1;
+    }
+    let base = |part: &(u32, usize)| {
+        let Some(base) = common.get(part) else { return 0 };
+        if part.1 > 0 {
+            return usize::from(always_deeper[part]).min(base.len());
+        }
+        let closures = base.iter().skip(1).take_while(|level| level.function.ends_with("{closure}")).count();
         base.len().min(1 + closures)
     };
-    common.into_iter().map(|(thread, base)| (thread, telling(&base))).collect()
+    parts.iter().map(base).collect()
 }
 
 struct Builder<'a> {
-    bases: BTreeMap<u32, usize>,
+    failure: &'a Failure,
+    places: &'a Places,
+    /// The calls around each event.
+    around: Vec<Calls>,
+    /// How many of them tell nothing.
+    bases: Vec<usize>,
     threads: BTreeMap<u32, Open>,
     rows: Vec<Row>,
     inside: &'a str,
@@ -133,25 +141,27 @@ impl Open {
 }
 
 impl Builder<'_> {
-    fn push(
-        &mut self,
-        kind: RowKind,
-        thread: u32,
-        depth: usize,
-        text: String,
-        line: Option<String>,
-        events: u64,
-    ) {
-        self.rows.push(Row { kind, thread, depth, text, line, events });
+    /// A row for the change to the thread of an event, if it is another than before.
+    fn switch(&mut self, at: usize) {
+        let events = &self.failure.trace.events;
+        let event = &events[at];
+        if at > 0 && events[at - 1].thread != event.thread {
+            let text = words::switch(self.failure, at, self.places);
+            self.push(RowKind::Switch, event.thread, 0, text, None, 0);
+        }
     }
 
-    fn event(&mut self, event: &Event, calls: &Calls, text: String) {
+    fn event(&mut self, at: usize) {
+        let events = &self.failure.trace.events;
+        let event = &events[at];
         let thread = event.thread;
-        match &event.action {
+        let text = words::event(&event.action, self.places);
+        let line = self.around[at].line.clone();
+        let kind = match &event.action {
             Action::Call { .. } => {
                 self.close_all(thread);
                 let depth = self.depth(thread);
-                self.push(RowKind::Call, thread, depth, text, calls.line.clone(), 1);
+                self.push(RowKind::Call, thread, depth, text, line, 1);
                 self.threads.entry(thread).or_default().operations += 1;
                 return;
             }
@@ -159,71 +169,114 @@ impl Builder<'_> {
                 self.close_all(thread);
                 let open = self.threads.entry(thread).or_default();
                 open.operations = open.operations.saturating_sub(1);
-                let depth = open.depth();
-                self.push(RowKind::Event, thread, depth, text, calls.line.clone(), 1);
-                return;
+                RowKind::Event
             }
-            Action::Begin | Action::End => self.close_all(thread),
-            _ if calls.levels.is_empty() => {}
-            _ => self.open(thread, self.beyond_base(thread, calls)),
-        }
-        let kind = if matches!(event.action, Action::Panic { .. }) { RowKind::Panic } else { RowKind::Event };
+            Action::Begin | Action::End => {
+                self.close_all(thread);
+                // The row of the switch says it already.
+                let told = match event.action {
+                    Action::Begin => at == 0 || events[at - 1].thread != thread,
+                    _ => events.get(at + 1).is_some_and(|next| next.switch == Some(Switch::Finished)),
+                };
+                if told {
+                    return;
+                }
+                RowKind::Event
+            }
+            action => {
+                if !self.around[at].levels.is_empty() {
+                    self.open(at, self.beyond_base(at));
+                }
+                if matches!(action, Action::Panic { .. }) { RowKind::Panic } else { RowKind::Event }
+            }
+        };
         let depth = self.depth(thread);
-        self.push(kind, thread, depth, text, calls.line.clone(), 1);
+        self.push(kind, thread, depth, text, line, 1);
     }
 
     /// A row for events that concern no other thread, named after the call they were all inside of.
-    fn folded(&mut self, thread: u32, around: &[Calls]) {
-        let levels: Vec<_> = around.iter().map(|calls| self.beyond_base(thread, calls)).collect();
-        let first = &levels[0];
-        let same = levels.iter().skip(1).fold(first.len(), |same, other| {
-            first[..same].iter().zip(other).take_while(|(a, b)| a == b).count()
-        });
-        let open = self.threads.entry(thread).or_default();
-        let known = open.levels.iter().zip(first).take_while(|(a, b)| a == b).count().min(same);
-        self.open(thread, first[..known].to_vec());
-        let depth = self.depth(thread);
-        let count = words::counted(around.len() as u64, "event");
-        let text = match first[known..same].first() {
-            Some(level) => format!("{} ({count}, nothing shared)", level.function),
-            None => format!("({count}, nothing shared)"),
-        };
-        let line = match first[known..same].first() {
-            Some(level) => level.called_at.clone().or_else(|| around[0].line.clone()),
-            None => around[0].line.clone(),
-        };
-        self.push(RowKind::Folded, thread, depth, text, line, around.len() as u64);
-    }
-
-    fn beyond_base(&self, thread: u32, calls: &Calls) -> Vec<Level> {
-        let mut base = self.bases.get(&thread).copied().unwrap_or(0);
-        // The operation has a row already: its own function need not have another.
-        if base == 0 && calls.own > 1 && self.threads.get(&thread).is_some_and(|open| open.operations > 0) {
-            base = 1;
+    fn folded(&mut self, at: usize, run: usize) {
+        let thread = self.failure.trace.events[at].thread;
+        let first = self.beyond_base(at);
+        let mut same = first.len();
+        for other in at + 1..at + run {
+            same = common(&first[..same], &self.beyond_base(other));
         }
-        let base = base.min(calls.levels.len());
-        calls.levels[base..].to_vec()
+        // Calls that are open, or that go on after these events, have rows of their own.
+        let known = self.threads.get(&thread).map_or(0, |open| common(&open.levels, &first));
+        let next = self
+            .next_of_thread(at + run - 1, thread)
+            .map_or(0, |next| common(&first, &self.beyond_base(next)));
+        let outer = known.max(next).min(same);
+        self.open(at + run - 1, first[..outer].to_vec());
+        let depth = self.depth(thread);
+        let count = words::counted(run as u64, "event");
+        let line = self.around[at].line.clone();
+        let (text, line) = match first[outer..same].first() {
+            Some(level) => {
+                (format!("{} ({count}, nothing shared)", level.function), level.called_at.clone().or(line))
+            }
+            None => (format!("({count}, nothing shared)"), line),
+        };
+        self.push(RowKind::Folded, thread, depth, text, line, run as u64);
     }
 
-    /// Closes the calls that have been left, and opens those that have been entered, in one row.
-    fn open(&mut self, thread: u32, levels: Vec<Level>) {
+    fn beyond_base(&self, at: usize) -> Vec<Level> {
+        let levels = &self.around[at].levels;
+        levels[self.bases[at].min(levels.len())..].to_vec()
+    }
+
+    /// Closes the calls that have been left before an event, and opens those that have been entered: in one row, unless
+    /// the thread will be seen to return from some of them.
+    fn open(&mut self, at: usize, levels: Vec<Level>) {
+        let thread = self.failure.trace.events[at].thread;
         let open = self.threads.entry(thread).or_default();
-        let same = open.levels.iter().zip(&levels).take_while(|(a, b)| a == b).count();
+        let same = common(&open.levels, &levels);
         while open.reach.last().is_some_and(|&reach| reach > same) {
             open.reach.pop();
         }
         let from = open.reach.last().copied().unwrap_or(0);
-        let depth = open.depth();
-        let entered: Vec<&str> = levels[from..].iter().map(|level| level.function.as_str()).collect();
-        if !entered.is_empty() {
-            let line = levels[from].called_at.clone();
-            let text = entered.join(&format!(" {} ", self.inside));
-            open.reach.push(levels.len());
-            open.levels = levels;
-            self.push(RowKind::Call, thread, depth, text, line, 0);
-        } else {
-            open.levels = levels;
+        open.levels = levels.clone();
+        if from == levels.len() {
+            return;
         }
+        let split = self.returns_to(at, &levels).filter(|split| (from + 1..levels.len()).contains(split));
+        for (from, to) in
+            [(from, split.unwrap_or(levels.len())), (split.unwrap_or(levels.len()), levels.len())]
+        {
+            if from == to {
+                continue;
+            }
+            let functions: Vec<&str> = levels[from..to].iter().map(|level| level.function.as_str()).collect();
+            let text = functions.join(&format!(" {} ", self.inside));
+            let depth = self.depth(thread);
+            self.push(RowKind::Call, thread, depth, text, levels[from].called_at.clone(), 0);
+            self.threads.entry(thread).or_default().reach.push(to);
+        }
+    }
+
+    /// How many of the calls around an event are still around the thread's first event that is not inside all of them.
+    fn returns_to(&self, at: usize, levels: &[Level]) -> Option<usize> {
+        let thread = self.failure.trace.events[at].thread;
+        let mut at = at;
+        loop {
+            at = self.next_of_thread(at, thread)?;
+            let same = common(levels, &self.beyond_base(at));
+            if same < levels.len() {
+                return Some(same);
+            }
+        }
+    }
+
+    /// The thread's next event that has a place in the code.
+    fn next_of_thread(&self, at: usize, thread: u32) -> Option<usize> {
+        let events = self.failure.trace.events[at + 1..].iter().zip(&self.around[at + 1..]);
+        let ahead = events.take_while(|(event, _)| {
+            event.thread != thread || !matches!(event.action, Action::Call { .. } | Action::Return { .. })
+        });
+        let mut ahead = ahead.enumerate();
+        let found = ahead.find(|(_, (event, calls))| event.thread == thread && !calls.levels.is_empty());
+        found.map(|(after, _)| at + 1 + after)
     }
 
     fn close_all(&mut self, thread: u32) {
@@ -236,29 +289,46 @@ impl Builder<'_> {
         self.threads.get(&thread).map_or(0, Open::depth)
     }
 
-    /// Puts a call and the only thing that happened inside it on one row.
-    fn finish(self) -> Vec<Row> {
-        let rest = self.rows;
-        let mut rows = Vec::new();
-        let mut at = 0;
-        while at < rest.len() {
-            let row = &rest[at];
-            if let (RowKind::Call, 0, Some(next)) = (row.kind, row.events, rest.get(at + 1))
-                && matches!(next.kind, RowKind::Event | RowKind::Panic)
-                && (next.thread, next.depth) == (row.thread, row.depth + 1)
-                && rest[at + 2..]
-                    .iter()
-                    .find(|later| later.thread == row.thread && later.kind != RowKind::Switch)
-                    .is_none_or(|later| later.depth <= row.depth)
-            {
-                let text = format!("{}: {}", row.text, next.text);
-                rows.push(Row { text, depth: row.depth, ..next.clone() });
-                at += 2;
-                continue;
-            }
-            rows.push(row.clone());
-            at += 1;
-        }
-        rows
+    fn push(
+        &mut self,
+        kind: RowKind,
+        thread: u32,
+        depth: usize,
+        text: String,
+        line: Option<String>,
+        events: u64,
+    ) {
+        self.rows.push(Row { kind, thread, depth, within: None, text, line, events });
     }
+}
+
+/// Puts a call and the only thing that happened inside it on one row.
+fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
+    let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
+    // From the end: the depths of each thread's next row, and of the one after it.
+    let mut ahead: BTreeMap<u32, (Option<usize>, Option<usize>)> = BTreeMap::new();
+    for row in rows.into_iter().rev() {
+        let (next, after) = ahead.entry(row.thread).or_default();
+        if let (RowKind::Call, 0, Some(inside)) = (row.kind, row.events, merged.last_mut())
+            && matches!(inside.kind, RowKind::Event | RowKind::Panic)
+            && inside.within.is_none()
+            && (inside.thread, inside.depth) == (row.thread, row.depth + 1)
+            && after.is_none_or(|after| after <= row.depth)
+        {
+            inside.within = Some(row.text);
+            inside.depth = row.depth;
+            *next = Some(row.depth);
+            continue;
+        }
+        if row.kind != RowKind::Switch {
+            (*next, *after) = (Some(row.depth), *next);
+        }
+        merged.push(row);
+    }
+    merged.reverse();
+    merged
+}
+
+fn common(one: &[Level], other: &[Level]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }

@@ -14,6 +14,8 @@ const MAX_COLUMNS: usize = 4;
 const MAX_COLUMN: usize = 44;
 /// Columns closer than this cannot be told apart.
 const MIN_COLUMN: usize = 12;
+/// The line that marks a change of threads ends here.
+const MAX_RULE: usize = 100;
 /// A list names lines of code at this column, so that the eye finds them on a wide screen.
 const LIST_WIDTH: usize = 100;
 /// The page keeps this many rows: what led to the failure is at the end.
@@ -70,7 +72,7 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
         header.push(Paint::ThreadName(thread), name.chars().take(column - 1).collect::<String>());
     }
     page.line(header);
-    let right = width.min(left + column * threads.len());
+    let right = width.min(MAX_RULE);
     let mut shown: Option<&str> = None;
     for row in rows {
         if row.kind == RowKind::Switch {
@@ -79,7 +81,7 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
             continue;
         }
         let from = start(row.thread) + indent(row, width);
-        for (number, part) in body(row).wrap(width.saturating_sub(from), 2).into_iter().enumerate() {
+        for (number, part) in body(row).wrap(width.saturating_sub(from)).into_iter().enumerate() {
             let mut line = Line::of(Paint::Plain, "  ");
             // A line of code is named once for all that happens there in a row.
             if number == 0 && row.line.as_deref() != shown {
@@ -110,7 +112,7 @@ fn column_width(rows: &[Row], threads: &[u32], room: usize) -> usize {
     let mut column = (room / threads.len()).min(MAX_COLUMN);
     for (number, &thread) in threads.iter().enumerate().skip(1) {
         let of_thread = rows.iter().filter(|row| row.thread == thread && row.kind != RowKind::Switch);
-        let longest = of_thread.map(|row| indent(row, room) + row.text.chars().count()).max().unwrap_or(0);
+        let longest = of_thread.map(|row| indent(row, room) + body(row).longest_part()).max().unwrap_or(0);
         column = column.min(room.saturating_sub(longest) / number);
     }
     column.max(MIN_COLUMN)
@@ -148,22 +150,20 @@ fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
             continue;
         }
         let indent = 2 + tag + 3 + indent(row, width);
-        let mut text = body(row);
+        let text = body(row);
         // The line of code goes behind the event if there is room, else below it; and is named once for all that
         // happens there in a row.
         let place = row.line.as_deref().filter(|&line| Some(line) != shown).unwrap_or_default();
         shown = row.line.as_deref().or(shown);
         let length = indent + text.width() + place.chars().count();
         let fits = length + 2 <= width;
-        if fits && !place.is_empty() {
-            text.push(Paint::Plain, " ".repeat(width.min(LIST_WIDTH).saturating_sub(length).max(2)));
-            text.push(Paint::Dim, place);
-        }
-        let mut parts = text.wrap(width.saturating_sub(indent), 2);
-        if !fits && !place.is_empty() {
-            parts.extend(
-                Line::of(Paint::Dim, format!("at {place}")).wrap(width.saturating_sub(indent + 2), 0),
-            );
+        let mut parts = text.wrap(width.saturating_sub(indent));
+        if let (true, false, Some(line)) = (fits, place.is_empty(), parts.last_mut()) {
+            line.push(Paint::Plain, " ".repeat(width.min(LIST_WIDTH).saturating_sub(length).max(2)));
+            line.push(Paint::Dim, place);
+        } else if !place.is_empty() {
+            let place = Line::of(Paint::Dim, format!("at {place}"));
+            parts.extend(place.wrap(width.saturating_sub(indent + 2), 0));
         }
         for (number, part) in parts.into_iter().enumerate() {
             let mut line = Line::of(Paint::Plain, "  ");
@@ -184,12 +184,48 @@ fn indent(row: &Row, width: usize) -> usize {
     (2 * row.depth).min(width / 6)
 }
 
-fn body(row: &Row) -> Line {
-    match row.kind {
-        RowKind::Call => Line::of(Paint::Bold, row.text.clone()),
-        RowKind::Folded => Line::of(Paint::Dim, row.text.clone()),
-        RowKind::Panic => Line::of(Paint::Error, row.text.clone()),
-        RowKind::Event | RowKind::Switch => Line::of(Paint::Thread(row.thread), row.text.clone()),
+fn body(row: &Row) -> Body {
+    let paint = match row.kind {
+        RowKind::Call => Paint::Bold,
+        RowKind::Folded => Paint::Dim,
+        RowKind::Panic => Paint::Error,
+        RowKind::Event | RowKind::Switch => Paint::Thread(row.thread),
+    };
+    let within = row.within.as_ref().map(|call| Line::of(Paint::Bold, call.clone()).with(Paint::Plain, ":"));
+    Body { within, text: Line::of(paint, row.text.clone()) }
+}
+
+/// The text of a row: what happened, and the call that it alone happened inside of.
+struct Body {
+    within: Option<Line>,
+    text: Line,
+}
+
+impl Body {
+    fn width(&self) -> usize {
+        self.within.as_ref().map_or(0, |within| within.width() + 1) + self.text.width()
+    }
+
+    /// The width that it takes if the call has a line of its own.
+    fn longest_part(&self) -> usize {
+        match &self.within {
+            Some(within) => within.width().max(2 + self.text.width()),
+            None => self.text.width(),
+        }
+    }
+
+    /// In one line if it fits, else with the call on a line of its own; lines after the first are to be indented by 2.
+    fn wrap(self, width: usize) -> Vec<Line> {
+        let fits = self.width() <= width;
+        let Some(mut line) = self.within else { return self.text.wrap(width, 2) };
+        if fits {
+            line.push(Paint::Plain, " ");
+            line.append(self.text);
+            return vec![line];
+        }
+        let mut lines = line.wrap(width, 2);
+        lines.extend(self.text.wrap(width.saturating_sub(2), 0));
+        lines
     }
 }
 

@@ -54,16 +54,20 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
     let texts: Vec<_> =
         unfinished.iter().map(|&(thread, end)| (thread, standing(failure, thread, end))).collect();
     let name = texts.iter().map(|(thread, _)| words::full_name(failure, *thread).len()).max().unwrap_or(0);
+    let stands: Vec<_> =
+        unfinished.iter().map(|&(thread, end)| where_it_stands(failure, thread, end, &lines)).collect();
     let width = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-    for ((thread, text), (_, end)) in texts.into_iter().zip(&unfinished) {
+    let longest = stands.iter().flatten().map(|place| place.chars().count()).max().unwrap_or(0);
+    let aligned = 2 + name + 2 + width + 2 + longest <= page.style.width;
+    for ((thread, text), place) in texts.into_iter().zip(stands) {
         let mut line = Line::of(Paint::ThreadName(thread), words::full_name(failure, thread));
         line.pad_to(name + 2);
         line.push(Paint::Plain, text);
-        if let Some(place) = where_it_stands(failure, thread, end, &lines) {
-            if name + 2 + width + 2 + place.chars().count() + 2 <= page.style.width {
+        if let Some(place) = place {
+            if aligned {
                 line.pad_to(name + 2 + width + 2);
             } else {
-                line.push(Paint::Plain, " ");
+                line.push(Paint::Plain, ", ");
             }
             line.push(Paint::Dim, place);
         }
@@ -74,7 +78,11 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
         let mut line = Line::of(Paint::Bold, "cycle: ");
         for (thread, on) in &cycle {
             line.push(Paint::ThreadName(*thread), words::tag(*thread));
-            line.push(Paint::Plain, format!(" {arrow} {on} {arrow} "));
+            line.push(Paint::Plain, format!(" {arrow} "));
+            // A thread that another waits for is the next in the ring itself.
+            if !on.starts_with("thread ") {
+                line.push(Paint::Plain, format!("{on} {arrow} "));
+            }
         }
         line.push(Paint::ThreadName(cycle[0].0), words::tag(cycle[0].0));
         page.wrapped(2, 4, line);

@@ -1,7 +1,7 @@
 //! Events, orders, values and thread names in words.
 
 use super::places::Places;
-use crate::failure::{Action, Failure, Order, Switch, Value};
+use crate::failure::{Action, Failure, Order, Switch, ThreadEnd, Value};
 
 /// How a thread is named everywhere: `T1`.
 pub(super) fn tag(thread: u32) -> String {
@@ -69,29 +69,47 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
     }
 }
 
-/// Why the thread before was left, in words.
-pub(super) fn switch(
-    reason: Option<Switch>,
-    from: u32,
-    to: u32,
-    last: Option<&Action>,
-    places: &Places,
-) -> String {
-    let from = tag(from);
-    let why = match (reason, last) {
-        (None, _) => return format!("switch to {}", tag(to)),
-        (Some(Switch::Preempted), _) => format!("{from} is preempted"),
-        (Some(Switch::Blocked), Some(Action::Wait { place, .. })) => {
-            format!("{from} waits on {}", places.name(place))
-        }
-        (Some(Switch::Blocked), _) => format!("{from} waits"),
-        (Some(Switch::Joining), _) => format!("{from} waits for a thread to end"),
-        (Some(Switch::Sleeping), _) => format!("{from} sleeps"),
-        (Some(Switch::Yielded), _) => format!("{from} yields"),
-        (Some(Switch::Spinning), _) => format!("{from} spins until something changes"),
-        (Some(Switch::Finished), _) => format!("{from} has ended"),
+/// The change of threads before an event, and why the thread before was left.
+pub(super) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
+    let events = &failure.trace.events;
+    let (before, event) = (&events[at - 1], &events[at]);
+    let (from, to) = (tag(before.thread), tag(event.thread));
+    let to = match event.action {
+        Action::Begin => format!("{to} begins"),
+        _ => format!("switch to {to}"),
     };
-    format!("switch to {}: {why}", tag(to))
+    let Some(reason) = event.switch else { return to };
+    // What it waits for is told best by the end, if it waited until then.
+    let last = events[at..].iter().all(|event| event.thread != before.thread);
+    let end = failure.threads.get(before.thread as usize).map(|thread| &thread.end);
+    let awaited = match (end, reason, &before.action) {
+        (Some(ThreadEnd::Waiting { on, .. }), _, _) if last => Some(named(on)),
+        (_, Switch::Blocked, Action::Wait { place, .. }) => Some(places.name(place)),
+        (_, Switch::Joining, _) => events[at..].iter().find_map(|event| match event.action {
+            Action::Join { thread } if event.thread == before.thread => Some(tag(thread)),
+            _ => None,
+        }),
+        _ => None,
+    };
+    let why = match (reason, awaited) {
+        (Switch::Preempted, _) => "is preempted".to_owned(),
+        (Switch::Blocked | Switch::Joining, Some(what)) => format!("waits for {what}"),
+        (Switch::Blocked, None) => "waits".to_owned(),
+        (Switch::Joining, None) => "waits for a thread to end".to_owned(),
+        (Switch::Sleeping, _) => "sleeps".to_owned(),
+        (Switch::Yielded, _) => "yields".to_owned(),
+        (Switch::Spinning, _) => "spins until something changes".to_owned(),
+        (Switch::Finished, _) => "has ended".to_owned(),
+    };
+    format!("{to}: {from} {why}")
+}
+
+/// What a thread waits for, as people say it: `thread 1` is `T1`.
+pub(super) fn named(on: &str) -> String {
+    match on.strip_prefix("thread ") {
+        Some(thread) => format!("T{thread}"),
+        None => on.to_owned(),
+    }
 }
 
 /// A thread with its own name, where it has one: `T1 worker`.

@@ -11,26 +11,19 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn new(test: &str, kind: Kind, message: &str) -> Sample {
-        Sample {
-            failure: Failure {
-                format: FORMAT,
-                test: test.to_owned(),
-                kind,
-                message: message.to_owned(),
-                build: Build {
-                    binary: "counter-1f0c9a7b".to_owned(),
-                    id: "9f86d081884c7d65".to_owned(),
-                    package: Some("counter".to_owned()),
-                    cargo_args: Vec::new(),
-                },
-                found_by: FoundBy { strategy: "random".to_owned(), seed: 42, execution: 17 },
-                schedule: Schedule::default(),
-                threads: Vec::new(),
-                scenario: None,
-                trace: Trace::default(),
-            },
-            last: None,
-        }
+        // From JSON, so that a new optional field of the model does not concern the samples.
+        let failure = serde_json::json!({
+            "format": FORMAT,
+            "test": test,
+            "kind": kind,
+            "message": message,
+            "build": {"binary": "counter-1f0c9a7b", "id": "9f86d081884c7d65", "package": "counter"},
+            "found_by": {"strategy": "random", "seed": 42, "execution": 17},
+            "schedule": "",
+            "threads": [],
+            "trace": {"events": [], "stacks": [], "frames": []},
+        });
+        Sample { failure: serde_json::from_value(failure).unwrap(), last: None }
     }
 
     pub(crate) fn thread(mut self, name: Option<&str>, end: ThreadEnd) -> Sample {
@@ -59,7 +52,8 @@ impl Sample {
     }
 
     pub(crate) fn found_by(mut self, strategy: &str, seed: u64, execution: u64) -> Sample {
-        self.failure.found_by = FoundBy { strategy: strategy.to_owned(), seed, execution };
+        let found_by = &mut self.failure.found_by;
+        (found_by.strategy, found_by.seed, found_by.execution) = (strategy.to_owned(), seed, execution);
         self
     }
 
