@@ -49,6 +49,10 @@ pub(crate) const FLAGS: &[Flag] = &[
     Flag { args: &["--check-cfg", "cfg(raddle)"], why: "and ask without a warning" },
 ];
 
+/// What is added to the command line of every library that is left as it is. Below level 2 the compiler lets crates use
+/// each other's instances of generic functions, and instrumented code would call `compare_exchange` in a crate that is not.
+pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
+
 /// Added where the profile gives no debug information at all: traces name source lines and variables.
 pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
 
@@ -57,6 +61,8 @@ pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
 pub(crate) struct Plan {
     /// What is added to the command line of an instrumented crate.
     pub(crate) flags: Vec<String>,
+    /// What is added to the command line of a library that is left as it is.
+    pub(crate) optimised: Vec<String>,
     /// What is added if the profile asks for no debug information.
     pub(crate) debuginfo: Vec<String>,
     /// The root source files of the libraries that are left as they are.

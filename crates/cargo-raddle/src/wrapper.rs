@@ -116,6 +116,8 @@ impl Invocation {
             if matches!(self.debuginfo.as_deref(), None | Some("0" | "none")) {
                 additions.extend_from_slice(&plan.debuginfo);
             }
+        } else {
+            additions.extend_from_slice(&plan.optimised);
         }
         // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it.
         additions.extend_from_slice(&plan.link);
@@ -194,6 +196,7 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             flags: vec!["FLAGS".into()],
+            optimised: vec!["OPTIMISED".into()],
             debuginfo: vec!["DEBUG".into()],
             uninstrumented: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
             link: vec!["LINK".into()],
@@ -236,9 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn listed_libraries_are_only_linked() {
-        check("rustc --crate-name engine engine/src/lib.rs --target t", LINK);
-        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t", LINK);
+    fn listed_libraries_are_only_optimised_and_linked() {
+        let expected = format!("OPTIMISED {LINK}");
+        check("rustc --crate-name engine engine/src/lib.rs --target t", &expected);
+        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t", &expected);
     }
 
     #[test]

@@ -134,7 +134,12 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(limits: Limits, classifier: Classify, strategy: Box<dyn Strategy>, seed: u64) -> Engine {
+    pub(crate) fn new(
+        limits: Limits,
+        classifier: Classify,
+        strategy: Box<dyn Strategy>,
+        seed: u64,
+    ) -> Engine {
         Engine {
             threads: Vec::new(),
             alive: 0,

@@ -232,10 +232,14 @@ fn wrote(engine: &mut Engine, address: usize, changed: bool) {
 /// # Safety
 /// `engine` must be the running engine and the caller a virtual thread.
 #[inline]
-pub unsafe fn fence(engine: *mut Engine, order: Order) {
+pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     // SAFETY: the caller's. Under sequential consistency a fence has no effect and is no point; it is recorded because
-    // people look for it.
-    unsafe { enter(engine, |engine| engine.record(|| Action::Fence { order })) };
+    // people look for it, except where a reference count uses it.
+    unsafe {
+        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) == Site::User {
+            enter(engine, |engine| engine.record(|| Action::Fence { order }));
+        }
+    }
 }
 
 /// A plain write, while those are watched.

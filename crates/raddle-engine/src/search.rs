@@ -123,7 +123,11 @@ impl<'a> Search<'a> {
     ///
     /// # Panics
     /// If called from within an exploration.
-    pub fn new(config: &'a Config, strategy: impl FnOnce() -> Box<dyn Strategy>, classifier: impl FnOnce() -> Classify) -> Search<'a> {
+    pub fn new(
+        config: &'a Config,
+        strategy: impl FnOnce() -> Box<dyn Strategy>,
+        classifier: impl FnOnce() -> Classify,
+    ) -> Search<'a> {
         assert!(ROLE.get() == NO_ROLE, "raddle: an exploration cannot be started inside another one");
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         heap::init();

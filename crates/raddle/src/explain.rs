@@ -8,7 +8,9 @@ use raddle_engine::thread::{State, ThreadId};
 use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};
-use raddle_report::failure::{self, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value};
+use raddle_report::failure::{
+    self, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
+};
 
 use crate::build;
 use crate::holders::Holders;
@@ -45,7 +47,9 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
 
 fn kind(outcome: &Outcome) -> Kind {
     match outcome {
-        Outcome::Passed | Outcome::Diverged { .. } => unreachable!("neither is a failure of the code under test"),
+        Outcome::Passed | Outcome::Diverged { .. } => {
+            unreachable!("neither is a failure of the code under test")
+        }
         Outcome::Panic { .. } => Kind::Panic,
         Outcome::Deadlock => Kind::Deadlock,
         Outcome::Livelock => Kind::Livelock,
@@ -60,7 +64,8 @@ fn kind(outcome: &Outcome) -> Kind {
 
 /// One sentence for the person who reads the report.
 fn message(found: &Found, threads: &[failure::Thread]) -> String {
-    let said = || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
+    let said =
+        || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
         Outcome::Passed | Outcome::Diverged { .. } => String::new(),
@@ -156,9 +161,11 @@ impl<'a> Explainer<'a> {
     fn action(&mut self, event: &trace::Event) -> failure::Action {
         let widen = |threads: &[ThreadId]| threads.iter().map(|&thread| thread.into()).collect();
         match &event.action {
-            &Action::Load { address, size, order: by, value } => {
-                failure::Action::Load { place: self.place(event, address, size), order: order(by), value: Value(value) }
-            }
+            &Action::Load { address, size, order: by, value } => failure::Action::Load {
+                place: self.place(event, address, size),
+                order: order(by),
+                value: Value(value),
+            },
             &Action::Store { address, size, order: by, value } => failure::Action::Store {
                 place: self.place(event, address, size),
                 order: order(by),
@@ -249,7 +256,7 @@ impl<'a> Explainer<'a> {
         for frame in stack {
             lines.extend(self.symbols(frame.return_address));
         }
-        let ours = |&id: &u32| is_ours(&self.frames[id as usize].function);
+        let ours = |&id: &u32| is_ours(&self.frames[id as usize]);
         let first = lines.iter().take_while(|id| ours(id)).count();
         let last = lines[first..].iter().position(ours).map_or(lines.len(), |at| first + at);
         let mut caller = None;
@@ -361,12 +368,15 @@ impl<'a> Explainer<'a> {
     }
 }
 
-fn is_ours(function: &str) -> bool {
-    let function = function.trim_start_matches('<');
-    function.starts_with("raddle_engine::")
-        || function.starts_with("raddle_intercept::")
-        || function.starts_with("raddle::")
-        || function.starts_with("corosensei::")
+/// Whether a frame is Raddle's: the machine below the code under test, or the closure's caller above it. Intercepted
+/// symbols have no path of their own (`syscall`), so their files tell.
+fn is_ours(frame: &Frame) -> bool {
+    let function = frame.function.trim_start_matches('<');
+    let file = frame.file.as_deref().unwrap_or("");
+    ["raddle_engine::", "raddle_intercept::", "raddle::", "corosensei::"]
+        .iter()
+        .any(|own| function.starts_with(own))
+        || file.contains("raddle-intercept") && file.ends_with(".rs")
 }
 
 fn order(order: Order) -> failure::Order {

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use raddle_engine::global::GLOBAL;
@@ -211,7 +211,8 @@ fn search(
     passed: &mut dyn FnMut(),
 ) -> Result<(SearchReport, u64), Box<Failure>> {
     raddle_intercept::link();
-    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     if let Err(problem) = options.override_by(variables) {
         panic!("raddle: {problem}");
     }

@@ -60,7 +60,9 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     let (found, trace) = search.replay(&schedule, run, TRACE_LIMIT);
     drop(search);
     match found.outcome {
-        Outcome::Passed => end(PASSED, "the replay passed: this build does not fail under the recorded schedule"),
+        Outcome::Passed => {
+            end(PASSED, "the replay passed: this build does not fail under the recorded schedule")
+        }
         Outcome::Diverged { choice } => end(DIVERGED, &diverged(recorded, choice, &trace)),
         _ => {}
     }
@@ -72,7 +74,8 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     match same {
         true => end(REPRODUCED, &text),
         false => {
-            let choice = failure.schedule.0.iter().zip(&recorded.schedule.0).take_while(|(a, b)| a == b).count();
+            let choice =
+                failure.schedule.0.iter().zip(&recorded.schedule.0).take_while(|(a, b)| a == b).count();
             end(DIVERGED, &format!("{text}\n{}", diverged(recorded, choice, &trace)))
         }
     }
