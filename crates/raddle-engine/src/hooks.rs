@@ -545,6 +545,15 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
     }
 }
 
+/// Records something that has no effect on the execution, if a trace is wanted.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.record(action)) };
+}
+
 /// The panic that is being raised will end the current thread: nothing in the code under test catches it.
 ///
 /// # Safety

@@ -70,6 +70,8 @@ pub enum Action {
     Yield,
     Sleep { ns: u64 },
     Panic { message: String },
+    Call { call: String },
+    Return { call: String, result: String },
 }
 
 impl Trace {

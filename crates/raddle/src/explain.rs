@@ -14,6 +14,7 @@ use raddle_report::failure::{
 
 use crate::build;
 use crate::holders::Holders;
+use crate::scenario;
 
 /// The failure that an execution is, with everything that debug information can add.
 pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
@@ -34,7 +35,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         found_by: FoundBy { strategy: String::new(), seed: 0, execution: 0, exploration: 0 },
         schedule: Schedule(found.schedule.clone()),
         threads,
-        scenario: None,
+        scenario: scenario::of(trace),
         trace: failure::Trace {
             events,
             stacks: explainer.stacks,
@@ -218,6 +219,10 @@ impl<'a> Explainer<'a> {
             Action::Yield => failure::Action::Yield,
             &Action::Sleep { ns } => failure::Action::Sleep { ns },
             Action::Panic { message } => failure::Action::Panic { message: message.clone() },
+            Action::Call { call } => failure::Action::Call { call: call.clone() },
+            Action::Return { call, result } => {
+                failure::Action::Return { call: call.clone(), result: result.clone() }
+            }
         }
     }
 
