@@ -140,8 +140,12 @@ impl Engine {
         strategy: Box<dyn Strategy>,
         seed: u64,
     ) -> Engine {
+        let mut threads = GLOBAL.threads.take();
+        for thread in &mut threads {
+            thread.stack.resize(limits.stack_size);
+        }
         Engine {
-            threads: Vec::new(),
+            threads,
             alive: 0,
             runnable: Vec::with_capacity(64),
             spinners: Vec::new(),
@@ -594,6 +598,12 @@ unsafe fn run_thread(id: usize, start: Start) -> End {
         GLOBAL.in_engine.set(true);
     }
     End::Returned
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        GLOBAL.threads.set(mem::take(&mut self.threads));
+    }
 }
 
 impl std::fmt::Debug for Engine {

@@ -365,8 +365,11 @@ impl Drop for Search<'_> {
         drop(engine);
         GLOBAL.in_engine.set(false);
         ROLE.set(NO_ROLE);
-        let hook = Arc::clone(&self.hook);
-        std::panic::set_hook(Box::new(move |info| hook(info)));
+        // A panic of the engine itself ends the test; the hook may not be changed while it is under way.
+        if !std::thread::panicking() {
+            let hook = Arc::clone(&self.hook);
+            std::panic::set_hook(Box::new(move |info| hook(info)));
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use raddle_engine::global::GLOBAL;
+use raddle_engine::global::{self, GLOBAL};
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
@@ -148,10 +148,10 @@ impl Explorer {
     #[track_caller]
     pub fn try_run<T: Ord + Clone>(self, body: impl Fn() -> T) -> Result<Report<T>, Box<Failure>> {
         // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this write.
-        GLOBAL.watch_plain.set(true);
+        global::begin_probe();
         // SAFETY: nothing reads the cell, and explorations that write it at the same time write the same.
         unsafe { *PROBE.0.get() = 1 };
-        GLOBAL.watch_plain.set(false);
+        global::end_probe();
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
