@@ -1,0 +1,24 @@
+//! Two threads poll a queue of two elements: whoever comes first, each element must come out once.
+
+use std::thread;
+
+use demo_queue::Queue;
+
+#[test]
+fn every_element_comes_out_once() {
+    raddle::explore(|| {
+        let queue = Queue::default();
+        queue.offer(1);
+        queue.offer(2);
+        let (left, right) = thread::scope(|scope| {
+            let left = scope.spawn(|| queue.poll());
+            let right = scope.spawn(|| queue.poll());
+            (left.join().unwrap(), right.join().unwrap())
+        });
+        let explained = [(Some(1), Some(2)), (Some(2), Some(1))];
+        assert!(
+            explained.contains(&(left, right)),
+            "the queue held 1 and 2, and the two polls returned {left:?} and {right:?}: no order of them explains that"
+        );
+    });
+}

@@ -1,0 +1,168 @@
+//! `cargo raddle replay`: build the binary of a failure file again and let it run the recorded execution.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+
+use clap::Parser;
+use raddle_report::Failure;
+
+use crate::binary::{TestBinary, build_tests};
+use crate::cargo::CargoOptions;
+use crate::cargo::options::Output;
+use crate::cli::ReplayArgs;
+use crate::error::{Error, Result, exit};
+use crate::libtest::HarnessOptions;
+use crate::options::RaddleOptions;
+use crate::report;
+use crate::run::{self, Contract};
+use crate::session::Session;
+use crate::terminal::Terminal;
+
+/// Replays a failure. The test itself compares builds, prints the report and decides the exit code.
+pub(crate) fn replay(args: ReplayArgs) -> Result<u8> {
+    let raddle = RaddleOptions { backend: args.backend, ..RaddleOptions::default() };
+    raddle.check()?;
+    let failure = report::read(&args.file)?;
+    let file = std::path::absolute(&args.file).map_err(Error::file("find", &args.file))?;
+    let origin = Origin::of(&failure)?;
+    let terminal = Terminal::new(&args.output);
+
+    let session = Session::open(origin.cargo_options(&failure.build.cargo_args, args.output)?)?;
+    let binary =
+        build_tests(&session)?.into_iter().find(|binary| origin.matches(binary)).ok_or_else(|| {
+            Error::usage(format_args!("this workspace has no test binary `{}` any more", origin.text))
+        })?;
+    let mut contract = Contract::new(&session, &raddle, &terminal)?;
+    contract.set("RADDLE_REPLAY", file.display().to_string());
+    if args.force {
+        contract.set("RADDLE_FORCE", "1".to_owned());
+    }
+    run_replay(&binary, &failure.test, &contract)
+}
+
+fn run_replay(binary: &TestBinary, test: &str, contract: &Contract) -> Result<u8> {
+    let mut command = binary.command();
+    contract.apply_to_test(&mut command, binary, test);
+    if binary.own_main {
+        command.arg(test);
+    } else {
+        command.args(HarnessOptions::run_args(test));
+    }
+    let (status, output) = run::run_quietly(command, test).map_err(Error::start(&binary.executable))?;
+    print!("{output}");
+    // The harness's code for a failed test: the report came as a panic.
+    const PANICKED: i32 = 101;
+    match status.code() {
+        Some(PANICKED) => Ok(exit::FAILED),
+        Some(0) if output.trim().is_empty() => {
+            println!("no failure: test `{test}` passed");
+            Ok(exit::PASSED)
+        }
+        Some(code) => Ok(u8::try_from(code).unwrap_or(exit::FAILED)),
+        None => {
+            println!("the test's process {}", run::describe_status(status));
+            debug_assert!(status.signal().is_some());
+            Ok(exit::FAILED)
+        }
+    }
+}
+
+/// What a failure's binary was built from: `my-crate@test:counter`.
+#[derive(Debug, PartialEq)]
+struct Origin {
+    text: String,
+    package: String,
+    kind: String,
+    name: String,
+}
+
+impl Origin {
+    fn of(failure: &Failure) -> Result<Origin> {
+        let text = failure.build.package.as_deref().ok_or_else(|| {
+            Error::usage(
+                "the failure file does not say which package it is from, because its test was not run by \
+                 `cargo raddle test`; run that binary with RADDLE_REPLAY set to the file",
+            )
+        })?;
+        Origin::parse(text).ok_or_else(|| {
+            Error::usage(format_args!("the failure file names an unknown kind of binary: `{text}`"))
+        })
+    }
+
+    fn parse(text: &str) -> Option<Origin> {
+        let (package, target) = text.rsplit_once('@')?;
+        let (kind, name) = target.split_once(':')?;
+        let known = matches!(kind, "lib" | "bin" | "test" | "bench" | "example");
+        known.then(|| Origin {
+            text: text.to_owned(),
+            package: package.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    fn matches(&self, binary: &TestBinary) -> bool {
+        (&*binary.package, &*binary.kind, &*binary.name) == (&*self.package, &*self.kind, &*self.name)
+    }
+
+    /// The options of the build that made the binary, now for that binary alone.
+    fn cargo_options(&self, recorded: &[String], output: Output) -> Result<CargoOptions> {
+        let mut cargo = parse_recorded(recorded)?;
+        let targets = &mut cargo.targets;
+        match &*self.kind {
+            "lib" => targets.lib = true,
+            "bin" => targets.bin.push(self.name.clone()),
+            "test" => targets.test.push(self.name.clone()),
+            "bench" => targets.bench.push(self.name.clone()),
+            _ => targets.example.push(self.name.clone()),
+        }
+        if cargo.packages.is_default() {
+            cargo.packages.package.push(self.package.clone());
+        }
+        cargo.output = output;
+        Ok(cargo)
+    }
+}
+
+/// Reads the arguments that a failure file recorded. Paths that do not exist are from another machine: what cargo finds
+/// in the working directory takes their place.
+fn parse_recorded(args: &[String]) -> Result<CargoOptions> {
+    #[derive(Parser)]
+    #[command(no_binary_name = true)]
+    struct Recorded {
+        #[command(flatten)]
+        cargo: CargoOptions,
+    }
+    let recorded = Recorded::try_parse_from(args).map_err(|_| {
+        Error::usage(format_args!("the failure file has unknown build arguments: `{}`", args.join(" ")))
+    })?;
+    let mut cargo = recorded.cargo;
+    let exists = |path: &std::path::PathBuf| Path::exists(path);
+    cargo.manifest.manifest_path = cargo.manifest.manifest_path.filter(exists);
+    cargo.compilation.target_dir = cargo.compilation.target_dir.filter(exists);
+    Ok(cargo)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_read() {
+        let origin = Origin::parse("my-crate@test:counter").unwrap();
+        assert_eq!((&*origin.package, &*origin.kind, &*origin.name), ("my-crate", "test", "counter"));
+        for text in ["", "my-crate", "my-crate@counter", "my-crate@doc:counter"] {
+            assert_eq!(Origin::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_build_is_made_for_one_binary() {
+        let recorded =
+            ["--package", "a", "--package", "b", "--release", "--manifest-path", "/nonexistent/Cargo.toml"];
+        let origin = Origin::parse("b@test:counter").unwrap();
+        let options = origin.cargo_options(&recorded.map(str::to_owned), Output::default()).unwrap();
+        assert_eq!(options.to_args().join(" "), "--package a --package b --test counter --release");
+        assert!(parse_recorded(&["--nonsense".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! `cargo raddle test`: build, list, run.
+
+use std::thread;
+
+use crate::binary::{TestBinary, build_tests};
+use crate::cli::TestArgs;
+use crate::error::{Result, exit};
+use crate::instrument::uses_raddle;
+use crate::libtest::{HarnessOptions, ListedTest, Selected};
+use crate::run::{self, Contract, Settings, Suite, Totals};
+use crate::session::Session;
+use crate::terminal::{Style, Terminal};
+
+/// Builds the tests and runs them.
+pub(crate) fn test(args: TestArgs) -> Result<u8> {
+    run_tests(args, true)
+}
+
+/// Builds the tests and runs them; `hint` says whether to say how to run a failed one again.
+pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
+    let harness = HarnessOptions::parse(args.name.as_deref(), &args.harness)?;
+    args.raddle.check()?;
+    let mut output = args.cargo.output.clone();
+    output.color = harness.color.clone().or(output.color);
+    let terminal = Terminal::new(&output);
+    let session = Session::open(args.cargo)?;
+    let binaries = build_tests(&session)?;
+    if args.no_run {
+        for binary in &binaries {
+            let text = format!("{} ({})", binary.source, binary.executable.display());
+            eprintln!("{}", terminal.status("Executable", &text));
+        }
+        return Ok(exit::PASSED);
+    }
+
+    let quiet = harness.quiet || output.quiet;
+    if !quiet && !uses_raddle(&session.metadata) {
+        let warning = terminal.paint(Style::Warn, "warning");
+        eprintln!(
+            "{warning}: nothing is explored, because nothing here depends on Raddle: `cargo add --dev raddle`"
+        );
+    }
+    let suites = select(binaries, &harness)?;
+    if harness.list {
+        print_list(&suites);
+        return Ok(exit::PASSED);
+    }
+    let contract = Contract::new(&session, &args.raddle, &terminal)?;
+    let settings = Settings {
+        threads: if harness.nocapture { 1 } else { harness.test_threads.unwrap_or_else(cores) },
+        nocapture: harness.nocapture,
+        show_output: harness.show_output,
+        no_fail_fast: args.no_fail_fast,
+        quiet,
+        hint,
+        own_main_args: args.name.into_iter().chain(args.harness).collect(),
+    };
+    let totals = run::run(&suites, &settings, &contract, &terminal);
+    if totals.passed + totals.failed + totals.ignored == 0 {
+        println!("{}", nothing_ran(&harness, &totals));
+    }
+    if output.verbose > 0 {
+        eprintln!("{}", terminal.status("Skipped", "doctests: they are not built with instrumentation"));
+    }
+    Ok(if totals.failed == 0 { exit::PASSED } else { exit::FAILED })
+}
+
+/// Asks every binary for its tests.
+pub(crate) fn select(binaries: Vec<TestBinary>, harness: &HarnessOptions) -> Result<Vec<Suite>> {
+    let mut suites = Vec::new();
+    for binary in binaries {
+        let selected = if binary.own_main {
+            // It may understand no option at all, so it is not asked.
+            let test = ListedTest { name: binary.name.clone(), ignored: false };
+            Selected { tests: vec![test], filtered_out: 0 }
+        } else {
+            harness.select(&binary)?
+        };
+        suites.push(Suite::new(binary, selected));
+    }
+    Ok(suites)
+}
+
+fn print_list(suites: &[Suite]) {
+    for suite in suites.iter().filter(|suite| !suite.binary.own_main) {
+        for test in &suite.tests {
+            println!("{}: test", test.name);
+        }
+    }
+}
+
+fn nothing_ran(harness: &HarnessOptions, totals: &Totals) -> String {
+    match (harness.filters.as_slice(), totals.filtered_out) {
+        ([], 0) => "no tests to run: the selected packages have none".to_owned(),
+        ([], out) => format!("no tests to run: all {out} are filtered out"),
+        (filters, out) => {
+            let how = if harness.exact { "is named" } else { "has a name that contains" };
+            format!("no tests to run: none of {out} {how} `{}`", filters.join("` or `"))
+        }
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,170 @@
+//! What instrumentation is: the compiler flags, and which crates get them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::cargo::Metadata;
+use crate::cargo::metadata::Package;
+use crate::error::{Error, Result};
+
+/// A compiler argument (or an option and its value) with the reason for it.
+pub(crate) struct Flag {
+    pub(crate) args: &'static [&'static str],
+    /// Documentation for whoever changes the table.
+    #[allow(dead_code, reason = "read by people")]
+    pub(crate) why: &'static str,
+}
+
+/// What is added to the command line of every instrumented crate.
+pub(crate) const FLAGS: &[Flag] = &[
+    Flag {
+        args: &["-C", "passes=forceattrs function(atomic-expand,tsan)"],
+        why: "the thread sanitizer's pass turns atomic accesses into calls and announces plain ones; atomic-expand \
+              comes first because the pass leaves fetch_min and fetch_max alone, as loops of compare-exchange it sees them",
+    },
+    Flag {
+        args: &["-C", "llvm-args=-force-attribute=sanitize_thread"],
+        why: "forceattrs sets this on every function; without it the pass announces no plain accesses",
+    },
+    Flag {
+        args: &["-C", "llvm-args=-tsan-instrument-func-entry-exit=0"],
+        why: "stacks are walked by frame pointers where they are needed, so calls need not be announced",
+    },
+    Flag {
+        args: &["-C", "force-frame-pointers=yes"],
+        why: "lets the engine walk the stack at an event without unwinding tables",
+    },
+    Flag { args: &["-C", "strip=none"], why: "profiles strip what traces need to name source lines" },
+    Flag {
+        args: &["-C", "split-debuginfo=off"],
+        why: "profiles may put debug information into files of its own, traces read it from the program",
+    },
+    Flag {
+        args: &["--cfg", "raddle"],
+        why: "lets tests (never the code under test) ask whether they are explored",
+    },
+    Flag { args: &["--check-cfg", "cfg(raddle)"], why: "and ask without a warning" },
+];
+
+/// What is added to the command line of every library that is left as it is. Below level 2 the compiler lets crates use
+/// each other's instances of generic functions, and instrumented code would call `compare_exchange` in a crate that is not.
+pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
+
+/// Added where the profile gives no debug information at all: traces name source lines and variables.
+pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
+
+/// The instrumentation of one build, as the wrapper reads it.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// What is added to the command line of an instrumented crate.
+    pub(crate) flags: Vec<String>,
+    /// What is added to the command line of a library that is left as it is.
+    pub(crate) optimised: Vec<String>,
+    /// What is added if the profile asks for no debug information.
+    pub(crate) debuginfo: Vec<String>,
+    /// The root source files of the libraries that are left as they are.
+    pub(crate) uninstrumented: BTreeSet<PathBuf>,
+    /// What is added to the command line of every crate, because it may be linked with instrumented ones.
+    pub(crate) link: Vec<String>,
+    /// Where the wrapper notes the test binaries that have a `main` of their own.
+    pub(crate) own_main: PathBuf,
+}
+
+/// The libraries that must stay as they are: Raddle's own, what they are made of, and what the user lists.
+pub(crate) fn uninstrumented(metadata: &Metadata) -> Result<BTreeSet<PathBuf>> {
+    let own = metadata.packages.iter().filter(|package| is_own(package));
+    let mut packages = metadata.reachable(own);
+    for name in listed(metadata)? {
+        packages.extend(metadata.packages.iter().filter(|package| package.name == name));
+    }
+    let libraries = packages.into_iter().filter_map(Package::library);
+    Ok(libraries.map(|library| library.src_path.clone()).collect())
+}
+
+/// Whether it is part of Raddle: instrumented, the engine would be a client of itself.
+fn is_own(package: &Package) -> bool {
+    let family = package.name.starts_with("raddle-") && package.repository.as_deref() == OWN_REPOSITORY;
+    package.name == "raddle" || family
+}
+
+const OWN_REPOSITORY: Option<&str> = Some(env!("CARGO_PKG_REPOSITORY"));
+
+/// What `[package.metadata.raddle]` of the members and `[workspace.metadata.raddle]` list.
+fn listed(metadata: &Metadata) -> Result<BTreeSet<String>> {
+    let mut names = read_list(&metadata.metadata, "workspace.metadata.raddle")?;
+    for package in metadata.members() {
+        names.extend(read_list(&package.metadata, "package.metadata.raddle")?);
+    }
+    for name in &names {
+        if !metadata.packages.iter().any(|package| package.name == *name) {
+            eprintln!("warning: `{name}` is listed as uninstrumented but nothing here depends on it");
+        }
+    }
+    Ok(names)
+}
+
+fn read_list(metadata: &Value, table: &str) -> Result<BTreeSet<String>> {
+    match metadata.pointer("/raddle/uninstrumented") {
+        None => Ok(BTreeSet::new()),
+        Some(list) => serde_json::from_value(list.clone()).map_err(|_| {
+            Error::usage(format_args!(
+                "write `uninstrumented` in [{table}] as a list of package names: [\"crate-a\"]"
+            ))
+        }),
+    }
+}
+
+/// What programs are linked with: definitions for those that do not link Raddle's, and an identity, which a replay
+/// compares; not every C compiler asks its linker for one.
+pub(crate) fn link_args(passthrough: &Path, target: &str) -> Vec<String> {
+    let mut args = vec!["-C".to_owned(), format!("link-arg={}", passthrough.display())];
+    if target.contains("linux") {
+        args.extend(["-C".to_owned(), "link-arg=-Wl,--build-id=sha1".to_owned()]);
+    }
+    args
+}
+
+/// Whether any package here depends on Raddle.
+pub(crate) fn uses_raddle(metadata: &Metadata) -> bool {
+    metadata.packages.iter().any(|package| package.name == "raddle")
+}
+
+/// The flags as arguments.
+pub(crate) fn flags() -> Vec<String> {
+    FLAGS.iter().flat_map(|flag| flag.args).map(|arg| (*arg).to_owned()).collect()
+}
+
+/// A short name for some text.
+pub(crate) fn key(parts: &[&str]) -> String {
+    // FNV-1a, because the name must be the same whichever compiler built this program.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in parts.iter().flat_map(|part| part.bytes().chain([0xff])) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_depends_on_every_part_and_on_where_parts_end() {
+        let keys = [key(&["ab", "c"]), key(&["a", "bc"]), key(&["abc"]), key(&["ab", "d"])];
+        let distinct: BTreeSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        assert_eq!(key(&["ab", "c"]), keys[0]);
+    }
+
+    #[test]
+    fn the_list_must_be_a_list_of_names() {
+        let good = serde_json::json!({ "raddle": { "uninstrumented": ["a", "b"] } });
+        assert_eq!(read_list(&good, "t").unwrap(), BTreeSet::from(["a".to_owned(), "b".to_owned()]));
+        assert!(read_list(&Value::Null, "t").unwrap().is_empty());
+        let bad = serde_json::json!({ "raddle": { "uninstrumented": "a" } });
+        assert!(read_list(&bad, "t").unwrap_err().to_string().contains("[t]"));
+    }
+}

@@ -1,0 +1,68 @@
+//! The `cargo raddle` command: builds tests with instrumentation, runs them, replays and shows their failures.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `instrument` | which compiler flags, which crates |
+//! | `wrapper` | being the `RUSTC_WRAPPER` that adds them |
+//! | `passthrough` | what instrumented code calls in programs that do not link Raddle |
+//! | `cargo` | calling cargo: options, metadata, configuration, the build |
+//! | `session` | what a command knows about workspace, target and directories |
+//! | `binary` | a test binary and its environment |
+//! | `libtest` | the arguments after `--`, the list of tests |
+//! | `run` | tests as processes, their results on the terminal |
+//! | `options` | the table of `RADDLE_*` variables |
+//! | `commands` | what each command does |
+//!
+//! **Invariant:** this program knows nothing of the engine. It talks to tests through variables and files only.
+#![deny(unsafe_code)]
+
+mod binary;
+mod cargo;
+mod cli;
+mod commands;
+mod error;
+mod instrument;
+mod libtest;
+mod options;
+mod passthrough;
+mod report;
+mod run;
+mod session;
+mod terminal;
+mod wrapper;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    if wrapper::is_wrapper(&args) {
+        return wrapper::run(&args);
+    }
+    // As a subcommand of cargo, the first argument is the subcommand's name.
+    if args.get(1).is_some_and(|arg| arg == "raddle") {
+        args.remove(1);
+    }
+    let cli = Cli::parse_from(args);
+    let result = match cli.command {
+        Command::Test(args) => commands::test(args),
+        Command::Build(args) => commands::build(args),
+        Command::Nextest(args) => commands::nextest(args),
+        Command::Replay(args) => commands::replay(args),
+        Command::Show(args) => commands::show(args),
+        Command::Demo(args) => commands::demo(args),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            if !error.already_reported() {
+                eprintln!("error: {error}");
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

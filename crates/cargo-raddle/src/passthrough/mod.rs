@@ -1,0 +1,55 @@
+//! What instrumented code calls where Raddle is not linked.
+//!
+//! A workspace is instrumented as a whole, but not every program in it uses Raddle: the unit tests of a library whose
+//! explorations live under `tests/`, the binaries that integration tests start. Such programs are linked with definitions that do
+//! just what the original instruction did. They stand last on the linker's command line and in an archive, so a
+//! program that has Raddle's own definitions never takes them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::cargo::{RustcVersion, remove_package_variables};
+use crate::error::{Error, Result};
+use crate::instrument::key;
+
+/// The definitions.
+pub(crate) const SOURCE: &str = include_str!("definitions.rs");
+
+/// How they are compiled: every module into an object file of its own.
+const ARGS: &str = "--crate-name raddle_passthrough --edition 2024 --crate-type rlib -C opt-level=3 \
+                    -C codegen-units=1000 -C panic=abort -C embed-bitcode=no";
+
+/// Compiles the definitions for `target` into `directory`, unless that was done before.
+pub(crate) fn compile(
+    rustc: &OsStr,
+    version: &RustcVersion,
+    target: &str,
+    directory: &Path,
+) -> Result<PathBuf> {
+    let name = format!("passthrough-{}", key(&[SOURCE, ARGS, &version.verbose, target]));
+    let library = directory.join(format!("lib{name}.rlib"));
+    if library.exists() {
+        return Ok(library);
+    }
+    // Two commands may do this at once: each writes files of its own and the last one to finish wins.
+    let scratch = directory.join(format!("{name}.{}", std::process::id()));
+    fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
+    let source = scratch.join("definitions.rs");
+    fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
+    let output = scratch.join("libpassthrough.rlib");
+    let mut command = Command::new(rustc);
+    remove_package_variables(&mut command);
+    command.args(ARGS.split_ascii_whitespace());
+    command.args(["--target", target, "-o"]);
+    let result =
+        command.arg(&output).arg(&source).stdin(Stdio::null()).output().map_err(Error::start(rustc))?;
+    if !result.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&result.stderr));
+        return Err(Error::Build);
+    }
+    fs::rename(&output, &library).map_err(Error::file("write", &library))?;
+    fs::remove_dir_all(&scratch).map_err(Error::file("remove", &scratch))?;
+    Ok(library)
+}

@@ -1,0 +1,161 @@
+//! What one `cargo raddle` command knows once it has looked around: the workspace, the target, where things are built
+//! and how they are instrumented.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::metadata::Package;
+use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
+use crate::error::{Error, Result};
+use crate::instrument::{self, Plan};
+use crate::passthrough;
+use crate::wrapper;
+
+/// A command in a workspace.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) cargo: Cargo,
+    pub(crate) metadata: Metadata,
+    pub(crate) options: CargoOptions,
+    /// The target triple: the user's, or else the host. Always passed to cargo, because only then does the command
+    /// line of the compiler tell crates for the target from build scripts and macros.
+    pub(crate) target: String,
+    /// The compiler.
+    pub(crate) rustc: OsString,
+    /// `<target directory>/raddle`.
+    pub(crate) directory: PathBuf,
+    /// Cargo's target directory for instrumented builds, inside `directory`.
+    pub(crate) build_directory: PathBuf,
+    /// Where notes about test binaries with a `main` of their own are kept.
+    pub(crate) own_main: PathBuf,
+    plan_file: PathBuf,
+    next_wrapper: Option<OsString>,
+}
+
+impl Session {
+    /// Looks around and prepares the instrumentation.
+    pub(crate) fn open(options: CargoOptions) -> Result<Session> {
+        let cargo = Cargo::from_env();
+        let config = Config::read(&cargo, &options);
+        let rustc = config.rustc.unwrap_or_else(|| "rustc".into());
+        let version = RustcVersion::of(&rustc)?;
+        let target = match options.compilation.target.clone().or(config.target) {
+            Some(target) if target != "host-tuple" => target,
+            _ => version.host.clone(),
+        };
+        let metadata = cargo.metadata(&options, &target)?;
+        let directory = match &options.compilation.target_dir {
+            Some(directory) => absolute(directory)?,
+            None => metadata.target_directory.clone(),
+        };
+        let directory = directory.join("raddle");
+        create_directory(&directory)?;
+
+        let passthrough = passthrough::compile(&rustc, &version, &target, &directory)?;
+        let own_main = directory.join("own-main");
+        create_directory(&own_main)?;
+        let plan = Plan {
+            flags: instrument::flags(),
+            optimised: instrument::OPTIMISED.iter().map(|arg| (*arg).to_owned()).collect(),
+            debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
+            uninstrumented: instrument::uninstrumented(&metadata)?,
+            link: instrument::link_args(&passthrough, &target),
+            own_main: own_main.clone(),
+        };
+        let (plan_file, key) = write_plan(&plan, &directory)?;
+        let build_directory = directory.join(format!("build-{key}"));
+        let next_wrapper = config.rustc_wrapper;
+        Ok(Session {
+            cargo,
+            metadata,
+            options,
+            target,
+            rustc,
+            directory,
+            build_directory,
+            own_main,
+            plan_file,
+            next_wrapper,
+        })
+    }
+
+    /// A cargo command that builds with instrumentation. `--target` and `--target-dir` are for the caller to pass.
+    pub(crate) fn instrumented(&self) -> Result<Command> {
+        let this = std::env::current_exe().map_err(Error::file("find", "cargo-raddle"))?;
+        let mut command = self.cargo.command();
+        command.env("RUSTC_WRAPPER", this).env(wrapper::PLAN, &self.plan_file);
+        match &self.next_wrapper {
+            Some(next) => command.env(wrapper::NEXT, next),
+            None => command.env_remove(wrapper::NEXT),
+        };
+        // Optimisation of the whole program at link time would run the instrumentation on everything at once, the
+        // engine included.
+        let profile = self.options.compilation.profile().to_uppercase().replace('-', "_");
+        command.env(format!("CARGO_PROFILE_{profile}_LTO"), "false");
+        Ok(command)
+    }
+
+    /// Where failure files are written.
+    pub(crate) fn failures(&self) -> PathBuf {
+        self.directory.join("failures")
+    }
+
+    /// The arguments that decide what cargo builds, for the failure file: the packages by name whatever the working
+    /// directory, because which packages are built together decides the features of what they share.
+    pub(crate) fn build_args(&self) -> Vec<String> {
+        let options = &self.options;
+        let mut args = Vec::new();
+        if options.packages.is_default() {
+            for package in self.default_packages() {
+                args.extend(["--package".to_owned(), package.name.clone()]);
+            }
+        } else {
+            args.extend(options.packages.to_args());
+        }
+        args.extend(options.features.to_args());
+        args.extend(options.compilation.profile_args());
+        for (name, path) in [
+            ("--manifest-path", &options.manifest.manifest_path),
+            ("--target-dir", &options.compilation.target_dir),
+        ] {
+            if let Some(path) = path.as_ref().and_then(|path| absolute(path).ok()) {
+                args.extend([name.to_owned(), path.display().to_string()]);
+            }
+        }
+        if let Some(target) = &options.compilation.target {
+            args.extend(["--target".to_owned(), target.clone()]);
+        }
+        args.extend(options.manifest.config_args());
+        args
+    }
+
+    fn default_packages(&self) -> Vec<&Package> {
+        let directory = std::env::current_dir().unwrap_or_default();
+        self.metadata.default_packages(&directory, self.options.manifest.manifest_path.as_deref())
+    }
+}
+
+/// Writes the plan where the wrapper finds it, and returns its key. Cargo does not see what the wrapper does, so the key
+/// becomes part of cargo's target directory: another plan is another build.
+fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
+    let text = serde_json::to_string(plan).map_err(Error::usage)?;
+    let key = instrument::key(&[&text]);
+    let file = directory.join(format!("plan-{key}.json"));
+    if !file.exists() {
+        // In one step: another build may be reading it.
+        let scratch = directory.join(format!("plan.{}", std::process::id()));
+        fs::write(&scratch, text).map_err(Error::file("write", &scratch))?;
+        fs::rename(&scratch, &file).map_err(Error::file("write", &file))?;
+    }
+    Ok((file, key))
+}
+
+fn create_directory(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory).map_err(Error::file("create", directory))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(Error::file("find", path))
+}

@@ -1,0 +1,270 @@
+//! The `RUSTC_WRAPPER` mode: cargo calls this program in place of the compiler, once for every crate.
+//!
+//! It adds the flags of the [`Plan`] where they belong and then becomes the compiler (or the user's own wrapper, which
+//! calls the compiler in turn). Nothing else happens here: this runs hundreds of times in a build.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::error::{Error, Result};
+use crate::instrument::Plan;
+
+/// The variable that names the file with the plan and so switches this mode on.
+pub(crate) const PLAN: &str = "RADDLE_WRAPPER";
+/// The variable that names the user's own wrapper.
+pub(crate) const NEXT: &str = "RADDLE_NEXT_WRAPPER";
+
+/// Whether cargo called this program as a wrapper. The variable alone does not say so: tests may inherit it, and a test
+/// may run `cargo raddle`.
+pub(crate) fn is_wrapper(args: &[OsString]) -> bool {
+    let compiler =
+        args.get(1).and_then(|arg| arg.to_str()).is_some_and(|arg| arg != "raddle" && !arg.starts_with('-'));
+    env::var_os(PLAN).is_some() && compiler && args.len() > 2
+}
+
+/// Becomes the compiler.
+pub(crate) fn run(args: &[OsString]) -> ExitCode {
+    match prepare(&args[1..]) {
+        Ok(mut command) => {
+            let error = command.exec();
+            eprintln!("error: cannot run `{}`: {error}", command.get_program().display());
+        }
+        Err(error) => eprintln!("error: {error}"),
+    }
+    ExitCode::FAILURE
+}
+
+fn prepare(args: &[OsString]) -> Result<Command> {
+    let file = PathBuf::from(env::var_os(PLAN).unwrap_or_default());
+    let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
+    let plan: Plan = serde_json::from_str(&text)
+        .map_err(|error| Error::usage(format_args!("`{}` is damaged: {error}", file.display())))?;
+    let invocation = Invocation::parse(&strings(args));
+    let directory = env::current_dir().unwrap_or_default();
+
+    let mut all: Vec<OsString> = env::var_os(NEXT).into_iter().collect();
+    all.extend_from_slice(args);
+    all.extend(invocation.additions(&plan, &directory).into_iter().map(OsString::from));
+    invocation.note_own_main(&plan.own_main)?;
+    let mut command = Command::new(&all[0]);
+    command.args(&all[1..]);
+    Ok(command)
+}
+
+/// What matters of a compiler's command line.
+#[derive(Debug, Default, PartialEq)]
+struct Invocation {
+    crate_name: Option<String>,
+    source: Option<PathBuf>,
+    /// `--target` is there: the crate is for the target, not for the build itself (macros, build scripts).
+    for_target: bool,
+    /// `--test`: the compiler adds the test harness.
+    harness: bool,
+    /// `--cfg test` is on the command line: cargo says so where a test has its own `main`.
+    cfg_test: bool,
+    debuginfo: Option<String>,
+    extra_filename: String,
+}
+
+impl Invocation {
+    fn parse(args: &[String]) -> Invocation {
+        let mut found = Invocation::default();
+        // The first argument is the compiler; with a workspace wrapper the second is, too, but it ends in no `.rs`.
+        let mut args = args.iter().skip(1).map(String::as_str);
+        while let Some(arg) = args.next() {
+            let (name, mut value) = match arg.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+                _ if arg.starts_with("-C") && arg.len() > 2 => ("-C", Some(&arg[2..])),
+                _ => (arg, None),
+            };
+            if value.is_none() && TAKES_VALUE.contains(&name) {
+                value = args.next();
+            }
+            match (name, value) {
+                ("--target", Some(_)) => found.for_target = true,
+                ("--test", _) => found.harness = true,
+                ("--cfg", Some("test")) => found.cfg_test = true,
+                ("--crate-name", Some(name)) => found.crate_name = Some(name.to_owned()),
+                ("-g", _) => found.debuginfo = Some("2".to_owned()),
+                ("-C" | "--codegen", Some(option)) => found.codegen(option),
+                _ if !name.starts_with('-') && name.ends_with(".rs") => found.source = Some(name.into()),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn codegen(&mut self, option: &str) {
+        match option.split_once('=') {
+            Some(("debuginfo", level)) => self.debuginfo = Some(level.to_owned()),
+            Some(("extra-filename", suffix)) => self.extra_filename = suffix.to_owned(),
+            _ => {}
+        }
+    }
+
+    /// What the plan adds to this command line.
+    fn additions(&self, plan: &Plan, directory: &Path) -> Vec<String> {
+        // Without a source the compiler only answers a question.
+        let Some(source) = self.source.as_ref().filter(|_| self.for_target) else { return Vec::new() };
+        let mut additions = Vec::new();
+        if !plan.leaves(&directory.join(source)) {
+            additions.extend_from_slice(&plan.flags);
+            if matches!(self.debuginfo.as_deref(), None | Some("0" | "none")) {
+                additions.extend_from_slice(&plan.debuginfo);
+            }
+        } else {
+            additions.extend_from_slice(&plan.optimised);
+        }
+        // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it.
+        additions.extend_from_slice(&plan.link);
+        additions
+    }
+
+    /// Notes whether a test binary has a `main` of its own (`harness = false`). Cargo does not say so later, and does
+    /// not call the compiler again for a binary that is up to date.
+    fn note_own_main(&self, directory: &Path) -> Result<()> {
+        let Some(name) = self.crate_name.as_ref().filter(|_| self.cfg_test || self.harness) else {
+            return Ok(());
+        };
+        let note = directory.join(format!("{name}{}", self.extra_filename));
+        if self.harness {
+            // It may have had one before.
+            fs::remove_file(note).ok();
+            return Ok(());
+        }
+        fs::write(&note, "").map_err(Error::file("write", &note))
+    }
+}
+
+impl Plan {
+    fn leaves(&self, source: &Path) -> bool {
+        let canonical = || source.canonicalize().is_ok_and(|path| self.uninstrumented.contains(&path));
+        self.uninstrumented.contains(source) || canonical()
+    }
+}
+
+/// Options whose value is the next argument, so that it is not taken for the source.
+const TAKES_VALUE: [&str; 22] = [
+    "-A",
+    "-C",
+    "-D",
+    "-F",
+    "-L",
+    "-W",
+    "-Z",
+    "-l",
+    "-o",
+    "--cap-lints",
+    "--cfg",
+    "--check-cfg",
+    "--codegen",
+    "--color",
+    "--crate-name",
+    "--crate-type",
+    "--emit",
+    "--extern",
+    "--out-dir",
+    "--remap-path-prefix",
+    "--sysroot",
+    "--target",
+];
+
+/// The arguments as text, with the files of arguments that cargo falls back to on very long command lines expanded.
+fn strings(args: &[OsString]) -> Vec<String> {
+    let lossy = |arg: &OsStr| arg.to_string_lossy().into_owned();
+    let mut all = Vec::new();
+    for arg in args {
+        let arg = lossy(arg);
+        match arg.strip_prefix('@').and_then(|file| fs::read_to_string(file).ok()) {
+            Some(text) => all.extend(text.lines().map(str::to_owned)),
+            None => all.push(arg),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            flags: vec!["FLAGS".into()],
+            optimised: vec!["OPTIMISED".into()],
+            debuginfo: vec!["DEBUG".into()],
+            uninstrumented: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
+            link: vec!["LINK".into()],
+            own_main: "/own".into(),
+        }
+    }
+
+    #[track_caller]
+    fn check(command: &str, expected: &str) {
+        let args: Vec<String> = command.split_ascii_whitespace().map(str::to_owned).collect();
+        let additions = Invocation::parse(&args).additions(&plan(), Path::new("/ws"));
+        assert_eq!(additions.join(" "), expected, "{command}");
+    }
+
+    const LINK: &str = "LINK";
+
+    #[test]
+    fn crates_for_the_target_are_instrumented() {
+        let all = format!("FLAGS DEBUG {LINK}");
+        check("rustc --crate-name a --edition=2024 src/lib.rs --crate-type lib --target t", &all);
+        check("rustc --crate-name a src/main.rs --crate-type bin --target=t -C debuginfo=0", &all);
+        check("clippy-driver rustc --crate-name a tests/a.rs --test --target t -C debuginfo=none", &all);
+        check("rustc --crate-name engine_tests /ws/engine/tests/a.rs --test --target t", &all);
+    }
+
+    #[test]
+    fn debug_information_of_the_profile_is_kept() {
+        let expected = format!("FLAGS {LINK}");
+        for level in ["-C debuginfo=2", "-Cdebuginfo=1", "--codegen debuginfo=line-tables-only", "-g"] {
+            check(&format!("rustc --crate-name a src/lib.rs --target t {level}"), &expected);
+        }
+    }
+
+    #[test]
+    fn build_scripts_macros_and_questions_are_left_alone() {
+        check("rustc --crate-name build_script_build build.rs --crate-type bin", "");
+        check("rustc --crate-name m src/lib.rs --crate-type proc-macro", "");
+        check("rustc -vV", "");
+        check("rustc - --crate-name ___ --print=file-names --target t", "");
+    }
+
+    #[test]
+    fn listed_libraries_are_only_optimised_and_linked() {
+        let expected = format!("OPTIMISED {LINK}");
+        check("rustc --crate-name engine engine/src/lib.rs --target t", &expected);
+        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t", &expected);
+    }
+
+    #[test]
+    fn a_source_is_not_mistaken_for_a_value() {
+        let args = ["rustc", "--cfg", "x.rs", "--crate-name", "a", "src/lib.rs", "-o", "out.rs"];
+        let found = Invocation::parse(&args.map(str::to_owned));
+        assert_eq!(found.source, Some("src/lib.rs".into()));
+    }
+
+    #[test]
+    fn tests_with_a_main_of_their_own_are_noted() {
+        let directory = tempfile::tempdir().unwrap();
+        let note = directory.path().join("my_test-12ab");
+        let check = |options: &str, expected: bool| {
+            let line =
+                format!("rustc --crate-name my_test t.rs {options} -C extra-filename=-12ab --target t");
+            let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            Invocation::parse(&args).note_own_main(directory.path()).unwrap();
+            assert_eq!(note.exists(), expected, "{options}");
+        };
+        check("--crate-type bin", false);
+        check("--cfg test", true);
+        check("--test", false);
+    }
+}
