@@ -13,10 +13,11 @@ use std::process::{Command, ExitCode};
 use crate::error::{Error, Result};
 use crate::instrument::Plan;
 
-/// The variable that names the file with the plan and so switches this mode on.
-pub(crate) const PLAN: &str = "RADDLE_WRAPPER";
+/// The variable that names the file with the plan and so switches this mode on. It is not called `RADDLE_…`: under
+/// nextest it reaches the tests, which take every such variable for an option.
+pub(crate) const PLAN: &str = "CARGO_RADDLE_PLAN";
 /// The variable that names the user's own wrapper.
-pub(crate) const NEXT: &str = "RADDLE_NEXT_WRAPPER";
+pub(crate) const NEXT: &str = "CARGO_RADDLE_NEXT_WRAPPER";
 
 /// Whether cargo called this program as a wrapper. The variable alone does not say so: tests may inherit it, and a test
 /// may run `cargo raddle`.

@@ -92,5 +92,10 @@ fn nextest_runs_instrumented_tests() {
     assert_eq!(run.value("RADDLE_OWNED"), "1");
     assert_eq!(run.value("RADDLE_SEED"), "9");
     assert_eq!(run.value("RADDLE_CARGO_ARGS"), r#"["--package","suite","--features","extra"]"#);
+    // The `raddle` crate takes any variable that it does not know for a mistake.
+    let known = ["OWNED", "SEED", "CARGO_ARGS", "FAILURES", "COLOR", "COLUMNS"];
+    for line in run.stdout.lines().filter_map(|line| line.strip_prefix("RADDLE_")) {
+        assert!(known.contains(&line.split('=').next().unwrap()), "{line}");
+    }
     fixture.run("nextest run --test basic fails").exits(100);
 }
