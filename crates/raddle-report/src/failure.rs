@@ -32,6 +32,9 @@ pub struct Failure {
     pub scenario: Option<Scenario>,
     /// Everything that happened, in order.
     pub trace: Trace,
+    /// The file that the failure was written to.
+    #[serde(skip)]
+    pub file: Option<std::path::PathBuf>,
 }
 
 /// The classes of failure.
@@ -82,6 +85,9 @@ pub struct FoundBy {
     pub seed: u64,
     /// Number of the execution within the search, from 1.
     pub execution: u64,
+    /// Number of the exploration within the test, from 0: a test may explore more than once.
+    #[serde(default, skip_serializing_if = "is_zero_u32")]
+    pub exploration: u32,
 }
 
 /// The choices of an execution: the thread taken at each point where more than one could go on.
@@ -347,6 +353,10 @@ impl TryFrom<String> for Value {
     fn try_from(text: String) -> Result<Value, Self::Error> {
         text.parse().map(Value)
     }
+}
+
+fn is_zero_u32(n: &u32) -> bool {
+    *n == 0
 }
 
 fn is_zero(n: &u64) -> bool {

@@ -2,8 +2,16 @@
 //!
 //! **Invariant:** nothing here knows how an execution is produced. The engine's world arrives as [`Failure`]; every
 //! renderer (terminal, and later HTML, SARIF, the debugger) reads that one model.
+//!
+//! - [`failure`]: the model.
+//! - [`file`](mod@file): the failure file, its errors and its format (`FORMAT.md`).
+//! - [`terminal`]: the page in the terminal.
 #![forbid(unsafe_code)]
 
 pub mod failure;
+pub mod file;
+pub mod terminal;
 
 pub use failure::{Failure, Kind};
+pub use file::FileError;
+pub use terminal::{Style, render};

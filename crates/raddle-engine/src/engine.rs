@@ -1,0 +1,601 @@
+//! The machine that runs one execution.
+//!
+//! Every virtual thread is a coroutine. Before a step that others can notice, the thread calls [`Engine::point`], which
+//! asks the strategy who goes on. If it is the same thread, the call simply returns. Otherwise the coroutine suspends and
+//! [`Engine::drive`], which runs on the explorer's stack, resumes the chosen one with its own thread-locals.
+//!
+//! ```text
+//!   explorer's stack:  execute ─ drive ──┐resume      ┌─ drive ─ …
+//!   thread 1's stack:                    └─ … point ──┘suspend
+//! ```
+//!
+//! Code here runs in three places: on the explorer's stack, in a hook on a virtual thread's stack, and (a few lines, marked
+//! so) in a signal handler. It is single-threaded throughout: one OS thread does all of it. References to the engine are
+//! made anew at each entry from the raw pointer in [`GLOBAL`] and never held across a switch.
+
+use std::mem;
+
+use corosensei::{Coroutine, CoroutineResult};
+
+use crate::event::Pending;
+use crate::futex::Futexes;
+use crate::global::GLOBAL;
+use crate::isolate::heap;
+use crate::isolate::pages::Pages;
+use crate::rng::Rng;
+use crate::site::{Classify, Site};
+use crate::spin::Read;
+use crate::strategy::{Point, Strategy};
+use crate::sys;
+use crate::thread::{End, Start, State, ThreadCoroutine, ThreadId, VThread, Wake};
+use crate::time::Clock;
+use crate::trace::{Action, SwitchReason, Trace};
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The closure returned and all threads ended.
+    Passed,
+    /// A panic left the closure, or ended a thread that nobody joined.
+    Panic {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// No thread can run.
+    Deadlock,
+    /// The threads that are left only spin, and nothing can change that.
+    Livelock,
+    /// More steps than allowed.
+    StepLimit,
+    /// More time than allowed.
+    TimeLimit,
+    /// The closure returned, but threads are left that can never run again.
+    ThreadLeak,
+    /// A signal.
+    Crash {
+        /// The thread that ran.
+        thread: ThreadId,
+        /// The signal's number.
+        signal: i32,
+        /// The address it was about, for memory faults.
+        address: usize,
+    },
+    /// A thread's stack was too small.
+    StackOverflow {
+        /// The thread.
+        thread: ThreadId,
+    },
+    /// The code under test ended the process.
+    Exit {
+        /// The exit code.
+        code: i32,
+    },
+    /// The strategy asked for a thread that cannot run: the execution is not the one it was made for.
+    Diverged {
+        /// Number of the choice, from 0.
+        choice: usize,
+    },
+}
+
+/// Limits and ways of running that stay the same for all executions of an exploration.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Events per execution.
+    pub max_steps: u64,
+    /// Bytes of stack per virtual thread.
+    pub stack_size: usize,
+    /// Whether memory that existed before the exploration is rolled back.
+    pub roll_back_pages: bool,
+    /// Whether threads that can never run again after the closure's end are a failure.
+    pub report_leaks: bool,
+    /// The longest that an execution may take, in ticks of the watchdog.
+    pub max_ticks: u32,
+}
+
+/// The machine. There is one per exploration.
+pub struct Engine {
+    /// The threads, by number. The first `alive` belong to the current execution; the rest are kept for later ones.
+    pub threads: Vec<Box<VThread>>,
+    /// How many threads the current execution has made.
+    pub alive: usize,
+    /// The threads that can run, in ascending order.
+    runnable: Vec<ThreadId>,
+    /// The threads that spin.
+    spinners: Vec<ThreadId>,
+    current: ThreadId,
+    next: ThreadId,
+    /// Choices made so far: the thread taken at each point where more than one could go on.
+    pub schedule: Vec<ThreadId>,
+    /// Events so far.
+    pub steps: u64,
+    /// Changes of thread so far.
+    pub switches: u64,
+    /// Set when the execution is over.
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) strategy: Box<dyn Strategy>,
+    pub(crate) futexes: Futexes,
+    pub(crate) clock: Clock,
+    /// What the code under test gets when it asks for random bytes.
+    pub(crate) random: Rng,
+    /// What happened, if it is being recorded.
+    pub trace: Option<Trace>,
+    classifier: Classify,
+    pub(crate) pages: Option<Pages>,
+    pub(crate) limits: Limits,
+    pub(crate) explorer_fs: usize,
+    /// The last panic of the execution: its thread and what it said.
+    pub panic: Option<(ThreadId, String)>,
+    /// Set by the signal handler when the execution has run for too long.
+    pub(crate) expired: bool,
+    /// Ticks of the watchdog since the execution began, and since the engine was made.
+    pub(crate) ticks: u32,
+    pub(crate) all_ticks: u64,
+    seed: u64,
+}
+
+impl Engine {
+    pub(crate) fn new(limits: Limits, classifier: Classify, strategy: Box<dyn Strategy>, seed: u64) -> Engine {
+        Engine {
+            threads: Vec::new(),
+            alive: 0,
+            runnable: Vec::with_capacity(64),
+            spinners: Vec::new(),
+            current: 0,
+            next: 0,
+            schedule: Vec::with_capacity(1024),
+            steps: 0,
+            switches: 0,
+            outcome: None,
+            strategy,
+            futexes: Futexes::default(),
+            clock: Clock::default(),
+            random: Rng::new(seed),
+            trace: None,
+            classifier,
+            pages: None,
+            limits,
+            explorer_fs: sys::fs_base(),
+            panic: None,
+            expired: false,
+            ticks: 0,
+            all_ticks: 0,
+            seed,
+        }
+    }
+
+    /// Runs `body` and everything it starts to the end, calls `passed` if all went well, then puts the process back as it
+    /// was. What `passed` allocates is the engine's and stays.
+    ///
+    /// # Safety
+    /// `this` must be the engine in [`GLOBAL`], and the caller must hold no reference into it.
+    pub(crate) unsafe fn execute(
+        this: *mut Engine,
+        body: *mut dyn FnMut(),
+        passed: &mut dyn FnMut(),
+    ) -> Outcome {
+        // SAFETY: the caller's; each reference ends with its statement.
+        unsafe {
+            (*this).begin();
+            (*this).make_thread(Start::Root(body));
+            Engine::drive(this);
+            GLOBAL.in_engine.set(true);
+            if (*this).outcome == Some(Outcome::Passed) {
+                passed();
+            }
+            (*this).end()
+        }
+    }
+
+    /// The thread that runs or is about to.
+    #[inline]
+    pub fn current(&mut self) -> &mut VThread {
+        &mut self.threads[self.current as usize]
+    }
+
+    #[inline]
+    fn thread(&mut self, id: usize) -> &mut VThread {
+        &mut self.threads[id]
+    }
+
+    /// Number of the thread that runs.
+    #[inline]
+    pub fn current_id(&self) -> ThreadId {
+        self.current
+    }
+
+    /// Before a step that others can notice: lets the strategy choose who goes on. Returns when the current thread may
+    /// take its step.
+    #[inline]
+    pub(crate) fn point(&mut self, pending: Pending) {
+        self.steps += 1;
+        if self.runnable.len() > 1 || self.steps > self.limits.max_steps || self.expired {
+            self.choose_at_point(pending);
+        }
+    }
+
+    /// The current thread gives way: it goes on only if no other can.
+    pub(crate) fn yield_now(&mut self) {
+        self.steps += 1;
+        self.check_limits();
+        let me = self.current;
+        if self.runnable.len() > 1 {
+            self.current().pending = Pending::NOTHING;
+            self.runnable.retain(|&thread| thread != me);
+            let next = self.decide();
+            self.make_runnable(me);
+            self.switch_to(next, SwitchReason::Yielded);
+        } else {
+            self.current().spin.reset();
+        }
+    }
+
+    /// The current thread cannot go on until another (or the clock) makes it runnable.
+    pub(crate) fn block(&mut self, state: State, reason: SwitchReason) {
+        let me = self.current;
+        self.current().state = state;
+        self.runnable.retain(|&thread| thread != me);
+        let next = self.decide();
+        self.switch_to(next, reason);
+    }
+
+    /// A blocked thread can go on.
+    pub(crate) fn unblock(&mut self, thread: ThreadId, wake: Wake) {
+        let waiting = &mut self.threads[thread as usize];
+        waiting.wake = wake;
+        if waiting.state == State::Spinning {
+            self.spinners.retain(|&spinner| spinner != thread);
+        }
+        self.make_runnable(thread);
+    }
+
+    /// The current thread has read something without effect: it may be going in circles.
+    #[inline]
+    pub(crate) fn has_read(&mut self, read: Read) {
+        if self.current().spin.read(read) {
+            self.spin(read);
+        }
+    }
+
+    /// The current thread has changed the value at `address`.
+    #[inline]
+    pub(crate) fn has_written(&mut self, address: usize) {
+        self.current().spin.reset();
+        if !self.spinners.is_empty() {
+            self.release_spinners_of(address);
+        }
+    }
+
+    /// Makes a thread, which can run from now on.
+    pub(crate) fn make_thread(&mut self, start: Start) -> ThreadId {
+        let id = self.alive;
+        if id == self.threads.len() {
+            assert!(
+                id < usize::from(ThreadId::MAX),
+                "raddle: an execution made more than {} threads",
+                ThreadId::MAX
+            );
+            self.threads.push(Box::new(VThread::new(id, self.limits.stack_size)));
+        }
+        self.alive += 1;
+        let thread = &mut self.threads[id];
+        let body = move |yielder: &corosensei::Yielder<(), ()>, ()| {
+            // SAFETY: the engine outlives its coroutines; it is reached anew after each switch.
+            unsafe {
+                (*GLOBAL.engine.get()).thread(id).yielder = yielder;
+                run_thread(id, start)
+            }
+        };
+        // SAFETY: the stack is this thread's own and no coroutine uses it: `clear` ended the last one. The closure is not
+        // `'static` because of the pointer to the body, which outlives the execution.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(thread.stack, body) };
+        thread.renew(coroutine);
+        self.make_runnable(id as ThreadId);
+        id as ThreadId
+    }
+
+    /// Ends the execution from within: the current thread never returns.
+    pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
+        self.outcome = Some(outcome);
+        loop {
+            // SAFETY: the yielder belongs to the coroutine that runs this.
+            unsafe { (*self.current().yielder).suspend(()) };
+        }
+    }
+
+    /// Finds out what the code at a return address is: on the explorer's stack and with its thread-locals, because that
+    /// is more than a hook may use of a virtual thread's.
+    pub(crate) fn classify(&mut self, return_address: usize) -> Site {
+        struct OnExplorer(*mut Engine);
+        // SAFETY: the same OS thread runs the closure below; only its stack is another.
+        unsafe impl Send for OnExplorer {}
+
+        let own = sys::fs_base();
+        let yielder = self.current().yielder;
+        let this = OnExplorer(self);
+        // SAFETY: the yielder belongs to the coroutine that runs this; both FS bases are valid.
+        unsafe {
+            (*yielder).on_parent_stack(move || {
+                let this = { this }.0;
+                sys::set_fs_base((*this).explorer_fs);
+                let site = ((*this).classifier)(return_address);
+                sys::set_fs_base(own);
+                site
+            })
+        }
+    }
+
+    /// Records an event of the current thread, if a trace is wanted.
+    #[inline]
+    pub(crate) fn record(&mut self, action: impl FnOnce() -> Action) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(self.current, action());
+        }
+    }
+
+    fn begin(&mut self) {
+        self.alive = 0;
+        self.runnable.clear();
+        self.spinners.clear();
+        self.schedule.clear();
+        self.steps = 0;
+        self.switches = 0;
+        self.outcome = None;
+        self.futexes.clear();
+        self.clock.reset();
+        self.random = Rng::new(self.seed);
+        self.current = 0;
+        self.next = 0;
+        self.panic = None;
+        self.expired = false;
+        self.ticks = 0;
+        GLOBAL.watch_plain.set(false);
+    }
+
+    /// Resumes threads as they are chosen until the execution is over.
+    unsafe fn drive(this: *mut Engine) {
+        // SAFETY: no reference into the engine lives across `resume`, during which hooks use it.
+        unsafe {
+            let explorer_fs = (*this).explorer_fs;
+            loop {
+                let id = (*this).next;
+                (*this).current = id;
+                let thread: *mut VThread = (*this).thread(id.into());
+                sys::set_fs_base((*thread).lender.fs_base);
+                let coroutine: *mut Option<ThreadCoroutine> = &raw mut (*thread).coroutine;
+                let result = (*coroutine).as_mut().expect("a chosen thread has a coroutine").resume(());
+                if let CoroutineResult::Return(End::Returned) = result {
+                    (*this).thread_finished(id);
+                }
+                if (*this).outcome.is_some() {
+                    break;
+                }
+            }
+            sys::set_fs_base(explorer_fs);
+        }
+    }
+
+    /// Abandons what is left and rolls everything back.
+    fn end(&mut self) -> Outcome {
+        for thread in &mut self.threads[..self.alive] {
+            if thread.state != State::Finished || thread.coroutine.is_some() {
+                let state = thread.state;
+                thread.clear();
+                // Kept for the report of who waited for what.
+                thread.state = state;
+            }
+        }
+        if let Some(pages) = &self.pages {
+            pages.roll_back();
+        }
+        heap::reset();
+        self.outcome.take().expect("an execution ends with an outcome")
+    }
+
+    /// On the explorer's stack: the thread's coroutine has returned.
+    fn thread_finished(&mut self, id: ThreadId) {
+        let thread = &mut self.threads[id as usize];
+        thread.clear();
+        self.record(|| Action::End);
+        self.runnable.retain(|&runnable| runnable != id);
+        for index in 0..self.alive {
+            if self.threads[index].state == State::Join(id) {
+                self.unblock(index as ThreadId, Wake::Woken);
+            }
+        }
+        if id == 0 && self.threads[0].panicked {
+            self.outcome = Some(Outcome::Panic { thread: 0 });
+        }
+        if self.outcome.is_none()
+            && let Some(next) = self.find_next()
+        {
+            self.leave_for(next, SwitchReason::Finished);
+            self.next = next;
+        }
+    }
+
+    #[inline(never)]
+    fn choose_at_point(&mut self, pending: Pending) {
+        self.check_limits();
+        self.current().pending = pending;
+        let next = self.decide();
+        self.switch_to(next, SwitchReason::Preempted);
+    }
+
+    fn check_limits(&mut self) {
+        if self.steps > self.limits.max_steps {
+            self.stop(Outcome::StepLimit);
+        }
+        if self.expired {
+            self.stop(Outcome::TimeLimit);
+        }
+    }
+
+    /// Who goes on, from the stack of a virtual thread.
+    #[inline]
+    fn decide(&mut self) -> ThreadId {
+        match self.find_next() {
+            Some(next) => next,
+            None => {
+                let outcome = self.outcome.take().expect("without a next thread there is an outcome");
+                self.stop(outcome)
+            }
+        }
+    }
+
+    /// The one place where the next thread is chosen. None if the execution is over; then the outcome is set.
+    fn find_next(&mut self) -> Option<ThreadId> {
+        loop {
+            match self.runnable.len() {
+                0 if !self.pass_time() => return None,
+                0 => {}
+                1 => return Some(self.runnable[0]),
+                _ => {
+                    let point = Point {
+                        current: self.current,
+                        runnable: &self.runnable,
+                        threads: &self.threads,
+                        choice: self.schedule.len(),
+                    };
+                    let next = self.strategy.choose(&point);
+                    if self.runnable.binary_search(&next).is_err() {
+                        self.outcome = Some(Outcome::Diverged { choice: self.schedule.len() });
+                        return None;
+                    }
+                    self.schedule.push(next);
+                    return Some(next);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn switch_to(&mut self, next: ThreadId, reason: SwitchReason) {
+        if next != self.current {
+            self.leave_for(next, reason);
+            self.next = next;
+            // SAFETY: the yielder belongs to the coroutine that runs this.
+            unsafe { (*self.current().yielder).suspend(()) };
+        }
+    }
+
+    #[inline]
+    fn leave_for(&mut self, next: ThreadId, reason: SwitchReason) {
+        if next != self.current {
+            self.switches += 1;
+            if let Some(trace) = &mut self.trace {
+                trace.switch(reason);
+            }
+        }
+    }
+
+    fn make_runnable(&mut self, thread: ThreadId) {
+        self.threads[thread as usize].state = State::Runnable;
+        if let Err(place) = self.runnable.binary_search(&thread) {
+            self.runnable.insert(place, thread);
+        }
+    }
+
+    /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.
+    #[cold]
+    fn pass_time(&mut self) -> bool {
+        let mut clock = mem::take(&mut self.clock);
+        let moved = clock.jump(|thread| {
+            self.futexes.cancel(thread);
+            self.unblock(thread, Wake::TimedOut);
+        });
+        self.clock = clock;
+        if moved {
+            return true;
+        }
+        if !self.spinners.is_empty() {
+            let stuck = |&spinner: &ThreadId| self.threads[spinner as usize].spin.stuck;
+            if self.spinners.iter().all(stuck) {
+                self.outcome = Some(Outcome::Livelock);
+                return false;
+            }
+            self.clock.drift();
+            GLOBAL.watch_plain.set(true);
+            for spinner in mem::take(&mut self.spinners) {
+                self.threads[spinner as usize].spin.next_round();
+                self.make_runnable(spinner);
+            }
+            return true;
+        }
+        self.outcome = Some(self.outcome_at_rest());
+        false
+    }
+
+    /// The outcome when nothing will ever happen again.
+    fn outcome_at_rest(&self) -> Outcome {
+        let threads = &self.threads[..self.alive];
+        if let Some(panicked) = threads.iter().find(|thread| thread.panicked && !thread.joined) {
+            return Outcome::Panic { thread: panicked.id };
+        }
+        let root_returned = threads[0].state == State::Finished;
+        match threads.iter().all(|thread| thread.state == State::Finished) {
+            true => Outcome::Passed,
+            false if root_returned && self.limits.report_leaks => Outcome::ThreadLeak,
+            false if root_returned => Outcome::Passed,
+            false => Outcome::Deadlock,
+        }
+    }
+
+    #[cold]
+    fn spin(&mut self, read: Read) {
+        if GLOBAL.watch_plain.get() {
+            let top = self.current().stack.top();
+            let state = crate::trace::machine_state(read.pc, top);
+            self.current().spin.round_ended(state);
+        }
+        let me = self.current;
+        self.spinners.push(me);
+        self.block(State::Spinning, SwitchReason::Spinning);
+    }
+
+    #[cold]
+    fn release_spinners_of(&mut self, address: usize) {
+        for index in (0..self.spinners.len()).rev() {
+            let spinner = self.spinners[index];
+            if self.threads[spinner as usize].spin.watched().any(|read| read.address == address) {
+                self.threads[spinner as usize].spin.reset();
+                self.unblock(spinner, Wake::Woken);
+            }
+        }
+    }
+}
+
+/// The body of every coroutine: the thread's code, then the destructors of its thread-locals.
+unsafe fn run_thread(id: usize, start: Start) -> End {
+    let engine = || GLOBAL.engine.get();
+    // SAFETY: the engine outlives its coroutines, and no reference to it is held while the code under test runs.
+    unsafe {
+        (*engine()).record(|| Action::Begin);
+        GLOBAL.in_engine.set(false);
+        match start {
+            Start::Root(body) => (*body)(),
+            Start::Routine(routine, argument) => {
+                let result = routine(argument);
+                (*engine()).thread(id).result = result;
+            }
+        }
+        while let Some((destructor, object)) = {
+            GLOBAL.in_engine.set(true);
+            let next = (*engine()).thread(id).destructors.pop();
+            GLOBAL.in_engine.set(false);
+            next
+        } {
+            destructor(object);
+        }
+        GLOBAL.in_engine.set(true);
+    }
+    End::Returned
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("steps", &self.steps)
+            .field("outcome", &self.outcome)
+            .finish_non_exhaustive()
+    }
+}

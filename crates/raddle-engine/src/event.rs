@@ -1,0 +1,97 @@
+//! What a thread is about to do that other threads can notice.
+
+/// A memory order, as LLVM's instrumentation numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Relaxed.
+    Relaxed,
+    /// Acquire (consume counts as acquire).
+    Acquire,
+    /// Release.
+    Release,
+    /// Acquire and release.
+    AcqRel,
+    /// Sequentially consistent.
+    SeqCst,
+}
+
+impl Order {
+    /// From the number that instrumented code passes.
+    #[inline]
+    pub fn from_abi(order: u32) -> Order {
+        match order & 0xff {
+            0 => Order::Relaxed,
+            1 | 2 => Order::Acquire,
+            3 => Order::Release,
+            4 => Order::AcqRel,
+            _ => Order::SeqCst,
+        }
+    }
+}
+
+/// What kind of step a thread will take next, as far as strategies care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It only reads the address.
+    Read,
+    /// It may change the address.
+    Write,
+    /// It touches nothing that another pending step could touch: the beginning of a thread, a fence, a yield.
+    Nothing,
+}
+
+/// The step that a thread will take when it runs next.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    /// The address it is about.
+    pub address: usize,
+    /// What it does to it.
+    pub effect: Effect,
+}
+
+impl Pending {
+    /// A step that is independent of every other.
+    pub const NOTHING: Pending = Pending { address: 0, effect: Effect::Nothing };
+
+    /// Whether the order of the two steps can matter.
+    #[inline]
+    pub fn conflicts(&self, other: &Pending) -> bool {
+        self.address == other.address
+            && matches!(
+                (self.effect, other.effect),
+                (Effect::Write, Effect::Read | Effect::Write) | (Effect::Read, Effect::Write)
+            )
+    }
+}
+
+/// A read-modify-write operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the atomic methods")]
+pub enum Rmw {
+    Swap,
+    Add,
+    Sub,
+    And,
+    Or,
+    Xor,
+    Nand,
+    Min,
+    Max,
+}
+
+impl Rmw {
+    /// The method's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rmw::Swap => "swap",
+            Rmw::Add => "fetch_add",
+            Rmw::Sub => "fetch_sub",
+            Rmw::And => "fetch_and",
+            Rmw::Or => "fetch_or",
+            Rmw::Xor => "fetch_xor",
+            Rmw::Nand => "fetch_nand",
+            Rmw::Min => "fetch_min",
+            Rmw::Max => "fetch_max",
+        }
+    }
+}

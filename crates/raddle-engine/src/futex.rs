@@ -1,0 +1,89 @@
+//! Waiting on addresses: the Linux futex, which every lock, condition and park of std and parking_lot ends in.
+
+use crate::thread::ThreadId;
+
+/// The threads that wait for wake-ups, in the order in which they began to.
+#[derive(Debug, Default)]
+pub struct Futexes {
+    waiters: Vec<Waiter>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    address: usize,
+    mask: u32,
+    thread: ThreadId,
+}
+
+impl Futexes {
+    /// Forgets everybody.
+    pub fn clear(&mut self) {
+        self.waiters.clear();
+    }
+
+    /// A thread begins to wait.
+    pub fn wait(&mut self, thread: ThreadId, address: usize, mask: u32) {
+        self.waiters.push(Waiter { address, mask, thread });
+    }
+
+    /// A thread stops waiting for another reason than a wake-up.
+    pub fn cancel(&mut self, thread: ThreadId) {
+        self.waiters.retain(|waiter| waiter.thread != thread);
+    }
+
+    /// Takes out up to `count` threads, longest waiting first, and hands each to `woken`.
+    pub fn wake(&mut self, address: usize, count: u32, mask: u32, mut woken: impl FnMut(ThreadId)) -> u32 {
+        let mut left = count;
+        self.waiters.retain(|waiter| {
+            let wake = left > 0 && waiter.address == address && waiter.mask & mask != 0;
+            if wake {
+                left -= 1;
+                woken(waiter.thread);
+            }
+            !wake
+        });
+        count - left
+    }
+
+    /// Lets up to `count` threads that wait at `from` wait at `to` instead, and names them.
+    pub fn requeue(&mut self, from: usize, to: usize, count: u32, mut moved: impl FnMut(ThreadId)) -> u32 {
+        let mut left = count;
+        for waiter in &mut self.waiters {
+            if left > 0 && waiter.address == from {
+                waiter.address = to;
+                left -= 1;
+                moved(waiter.thread);
+            }
+        }
+        count - left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wakes_the_longest_waiting_first_and_respects_masks() {
+        let mut futexes = Futexes::default();
+        futexes.wait(1, 8, 1);
+        futexes.wait(2, 8, 2);
+        futexes.wait(3, 16, !0);
+        futexes.wait(4, 8, 3);
+        let mut woken = Vec::new();
+        assert_eq!(futexes.wake(8, 1, 2, |thread| woken.push(thread)), 1);
+        assert_eq!(futexes.wake(8, 9, !0, |thread| woken.push(thread)), 2);
+        assert_eq!(woken, [2, 1, 4]);
+    }
+
+    #[test]
+    fn a_requeued_thread_is_woken_at_its_new_address() {
+        let mut futexes = Futexes::default();
+        futexes.wait(1, 8, !0);
+        futexes.wait(2, 8, !0);
+        assert_eq!(futexes.requeue(8, 16, 1, |_| ()), 1);
+        let mut woken = Vec::new();
+        futexes.wake(16, 9, !0, |thread| woken.push(thread));
+        assert_eq!(woken, [1]);
+    }
+}

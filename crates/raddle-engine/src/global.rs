@@ -1,0 +1,65 @@
+//! What every intercepted call looks at first: is this thread part of an exploration?
+//!
+//! There are two pieces of state. [`ROLE`] is a thread-local: null on threads that have nothing to do with an
+//! exploration, which then pay one load and one branch per intercepted call. [`GLOBAL`] holds the rest. It is the
+//! engine's only mutable static and fills pages of its own, because the pages of all other statics are rolled back after
+//! each execution (see [`crate::isolate::pages`]).
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::engine::Engine;
+
+/// The engine's only mutable static.
+#[repr(C, align(4096))]
+#[allow(missing_debug_implementations, reason = "never printed")]
+pub struct Global {
+    /// Whether the code of the engine runs, rather than the code under test. Decides where memory comes from.
+    pub in_engine: Cell<bool>,
+    /// Whether plain accesses are of interest now.
+    pub watch_plain: Cell<bool>,
+    /// Whether the program is instrumented: set by the first plain write that is announced while they are watched.
+    pub instrumented: Cell<bool>,
+    /// The engine of the exploration that runs; null while none does.
+    pub engine: Cell<*mut Engine>,
+    /// First address of the program's code.
+    pub text_start: Cell<usize>,
+    /// Length of the program's code.
+    pub text_len: Cell<usize>,
+    /// One byte per byte of code: the [`crate::site::Site`] of the call that returns there.
+    pub sites: Cell<*mut u8>,
+}
+
+// SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock; other threads read
+// `watch_plain` at most, whose value does not matter to them because their role is null.
+unsafe impl Sync for Global {}
+
+/// See [`Global`].
+#[unsafe(link_section = ".raddle")]
+pub static GLOBAL: Global = Global {
+    in_engine: Cell::new(false),
+    watch_plain: Cell::new(false),
+    instrumented: Cell::new(false),
+    engine: Cell::new(ptr::null_mut()),
+    text_start: Cell::new(0),
+    text_len: Cell::new(0),
+    sites: Cell::new(ptr::null_mut()),
+};
+
+thread_local! {
+    /// The part that the current thread plays: 0 none, 1 the exploring OS thread itself, 2 a virtual thread.
+    pub static ROLE: Cell<u8> = const { Cell::new(NO_ROLE) };
+}
+
+/// [`ROLE`] of a thread outside every exploration.
+pub const NO_ROLE: u8 = 0;
+/// [`ROLE`] of the OS thread that explores, while the engine runs on it.
+pub const EXPLORER: u8 = 1;
+/// [`ROLE`] of a virtual thread.
+pub const VIRTUAL: u8 = 2;
+
+/// The engine, if the caller is a virtual thread that runs code under test.
+#[inline(always)]
+pub fn engine_of_virtual_thread() -> Option<*mut Engine> {
+    if ROLE.get() == VIRTUAL && !GLOBAL.in_engine.get() { Some(GLOBAL.engine.get()) } else { None }
+}

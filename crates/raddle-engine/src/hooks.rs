@@ -1,0 +1,573 @@
+//! What intercepted calls do when a virtual thread makes them.
+//!
+//! Each function here is one kind of event: the point at which threads may change, the effect, the record. They are called
+//! by `raddle-intercept`, which knows the C symbols; callers have checked that a virtual thread runs
+//! ([`crate::global::engine_of_virtual_thread`]).
+
+use std::ffi::c_void;
+
+use crate::engine::{Engine, Outcome};
+use crate::event::{Effect, Order, Pending, Rmw};
+use crate::global::GLOBAL;
+use crate::isolate::heap;
+use crate::site::{self, Site};
+use crate::spin::Read;
+use crate::thread::{Destructor, Start, StartRoutine, State, ThreadId, Wake};
+use crate::trace::{Action, SwitchReason};
+
+/// Where in the program an atomic access comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// Where the call returns to.
+    pub pc: usize,
+    /// The frame pointer of the calling function.
+    pub fp: usize,
+}
+
+/// An integer that instrumented code accesses atomically.
+pub trait Int: Copy + Eq {
+    /// Its value, widened.
+    fn widen(self) -> u128;
+    /// The result of a read-modify-write.
+    fn apply(self, op: Rmw, operand: Self) -> Self;
+}
+
+macro_rules! int {
+    ($($type:ty),*) => {$(
+        impl Int for $type {
+            #[inline(always)]
+            fn widen(self) -> u128 {
+                self as u128
+            }
+
+            #[inline(always)]
+            fn apply(self, op: Rmw, operand: $type) -> $type {
+                match op {
+                    Rmw::Swap => operand,
+                    Rmw::Add => self.wrapping_add(operand),
+                    Rmw::Sub => self.wrapping_sub(operand),
+                    Rmw::And => self & operand,
+                    Rmw::Or => self | operand,
+                    Rmw::Xor => self ^ operand,
+                    Rmw::Nand => !(self & operand),
+                    Rmw::Min => self.min(operand),
+                    Rmw::Max => self.max(operand),
+                }
+            }
+        }
+    )*};
+}
+int!(u8, u16, u32, u64, u128);
+
+/// Runs the engine's part of an event: what it allocates is the engine's.
+///
+/// # Safety
+/// As for the functions that use it.
+#[inline(always)]
+unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine) -> T) -> T {
+    GLOBAL.in_engine.set(true);
+    // SAFETY: the caller's; the reference ends with the call.
+    let result = work(unsafe { &mut *engine });
+    GLOBAL.in_engine.set(false);
+    result
+}
+
+/// An atomic load.
+///
+/// # Safety
+/// `engine` must be the running engine, the caller a virtual thread, and `place` valid for reads.
+#[inline]
+pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T, order: Order) -> T {
+    // SAFETY: the caller's. One OS thread runs all virtual threads, so plain accesses are atomic; they are volatile
+    // because the compiler must not move them over a switch.
+    unsafe {
+        let site = site::of(caller.pc, caller.fp);
+        if site.is_trusted() || site == Site::ExpandedRmw {
+            return place.read_volatile();
+        }
+        enter(engine, |engine| {
+            engine.point(Pending { address: place.addr(), effect: Effect::Read });
+            let value = place.read_volatile();
+            engine.record(|| Action::Load {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                value: value.widen(),
+            });
+            engine.has_read(Read { pc: caller.pc, address: place.addr(), value: value.widen() as u64 });
+            value
+        })
+    }
+}
+
+/// An atomic store.
+///
+/// # Safety
+/// As for [`load`], and `place` must be valid for writes.
+#[inline]
+pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, value: T, order: Order) {
+    // SAFETY: the caller's.
+    unsafe {
+        if site::of(caller.pc, caller.fp).is_trusted() {
+            return place.write_volatile(value);
+        }
+        enter(engine, |engine| {
+            engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            let before = place.read_volatile();
+            place.write_volatile(value);
+            engine.record(|| Action::Store {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                value: value.widen(),
+            });
+            wrote(engine, place.addr(), before != value);
+        });
+    }
+}
+
+/// An atomic read-modify-write; returns the value before.
+///
+/// # Safety
+/// As for [`store`].
+#[inline]
+pub unsafe fn rmw<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    operand: T,
+    op: Rmw,
+    order: Order,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        if site::of(caller.pc, caller.fp).is_trusted() {
+            let read = place.read_volatile();
+            place.write_volatile(read.apply(op, operand));
+            return read;
+        }
+        enter(engine, |engine| {
+            engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            let read = place.read_volatile();
+            let written = read.apply(op, operand);
+            place.write_volatile(written);
+            engine.record(|| Action::Rmw {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                op,
+                read: read.widen(),
+                written: written.widen(),
+            });
+            wrote(engine, place.addr(), read != written);
+            read
+        })
+    }
+}
+
+/// An atomic compare-exchange; returns the value before.
+///
+/// # Safety
+/// As for [`store`].
+#[inline]
+pub unsafe fn compare_exchange<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    expected: T,
+    new: T,
+    order: Order,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        let site = site::of(caller.pc, caller.fp);
+        if site.is_trusted() {
+            let read = place.read_volatile();
+            if read == expected {
+                place.write_volatile(new);
+            }
+            return read;
+        }
+        enter(engine, |engine| {
+            // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first
+            // attempt is a point; if what was read is out of date, the second attempt follows at once and succeeds.
+            let retry = site == Site::ExpandedRmw && std::mem::take(&mut engine.current().in_expanded_rmw);
+            if !retry {
+                engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            }
+            let read = place.read_volatile();
+            if read == expected {
+                place.write_volatile(new);
+            } else if site == Site::ExpandedRmw {
+                engine.current().in_expanded_rmw = true;
+                return read;
+            }
+            engine.record(|| Action::Cas {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                expected: expected.widen(),
+                new: new.widen(),
+                read: read.widen(),
+            });
+            if read == expected {
+                wrote(engine, place.addr(), read != new);
+            } else {
+                engine.has_read(Read { pc: caller.pc, address: place.addr(), value: read.widen() as u64 });
+            }
+            read
+        })
+    }
+}
+
+#[inline(always)]
+fn wrote(engine: &mut Engine, address: usize, changed: bool) {
+    if changed {
+        engine.has_written(address);
+    }
+}
+
+/// A fence.
+///
+/// # Safety
+/// `engine` must be the running engine and the caller a virtual thread.
+#[inline]
+pub unsafe fn fence(engine: *mut Engine, order: Order) {
+    // SAFETY: the caller's. Under sequential consistency a fence has no effect and is no point; it is recorded because
+    // people look for it.
+    unsafe { enter(engine, |engine| engine.record(|| Action::Fence { order })) };
+}
+
+/// A plain write, while those are watched.
+///
+/// # Safety
+/// As for [`fence`].
+#[cold]
+pub unsafe fn plain_write(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current();
+        if !thread.stack.contains(address) {
+            thread.spin.wrote = true;
+        }
+    }
+}
+
+/// The current thread waits at `place` until it is woken, if the place holds `expected`.
+///
+/// `deadline` is a time of the monotonic clock. Returns how the wait ended; none if the value was another.
+///
+/// # Safety
+/// As for [`load`].
+pub unsafe fn futex_wait(
+    engine: *mut Engine,
+    place: *const u32,
+    expected: u32,
+    mask: u32,
+    deadline: Option<u64>,
+) -> Option<Wake> {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let address = place.addr();
+            engine.point(Pending { address, effect: Effect::Write });
+            let blocks = place.read_volatile() == expected;
+            let now = engine.clock.monotonic();
+            engine.record(|| Action::Wait {
+                address,
+                expected,
+                blocks,
+                timeout: deadline.map(|deadline| deadline.saturating_sub(now)),
+            });
+            if !blocks {
+                return None;
+            }
+            engine.current().spin.reset();
+            let me = engine.current_id();
+            engine.futexes.wait(me, address, mask);
+            if let Some(deadline) = deadline {
+                engine.clock.sleep(me, deadline);
+            }
+            engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
+            let wake = engine.current().wake;
+            engine.record(|| Action::Woken { address, timed_out: wake == Wake::TimedOut });
+            Some(wake)
+        })
+    }
+}
+
+/// Wakes up to `count` threads that wait at the address; returns how many.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.point(Pending { address, effect: Effect::Write });
+            let woken = wake_waiters(engine, address, count, mask);
+            engine.record(|| Action::Wake { address, woken: woken.clone() });
+            woken.len() as u32
+        })
+    }
+}
+
+/// Wakes up to `wake` threads at `from` and lets up to `requeue` others wait at `to` from now on. Returns how many were
+/// woken and how many moved.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn futex_requeue(
+    engine: *mut Engine,
+    from: usize,
+    to: usize,
+    wake: u32,
+    requeue: u32,
+) -> (u32, u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.point(Pending { address: from, effect: Effect::Write });
+            let woken = wake_waiters(engine, from, wake, !0);
+            let mut moved = Vec::new();
+            engine.futexes.requeue(from, to, requeue, |thread| moved.push(thread));
+            for &thread in &moved {
+                if let State::Futex { address, .. } = &mut engine.threads[usize::from(thread)].state {
+                    *address = to;
+                }
+            }
+            engine.record(|| Action::Wake { address: from, woken: woken.clone() });
+            (woken.len() as u32, moved.len() as u32)
+        })
+    }
+}
+
+fn wake_waiters(engine: &mut Engine, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
+    let mut woken = Vec::new();
+    engine.futexes.wake(address, count, mask, |thread| woken.push(thread));
+    for &thread in &woken {
+        engine.clock.cancel(thread);
+        engine.unblock(thread, Wake::Woken);
+    }
+    engine.current().spin.reset();
+    woken
+}
+
+/// Makes a thread; returns its number, after handing it to `made` before the thread can run.
+///
+/// # Safety
+/// As for [`fence`]; `routine` must be callable with `argument` on another thread.
+pub unsafe fn spawn(
+    engine: *mut Engine,
+    routine: StartRoutine,
+    argument: *mut c_void,
+    made: impl FnOnce(ThreadId),
+) -> ThreadId {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let thread = engine.make_thread(Start::Routine(routine, argument));
+            made(thread);
+            engine.record(|| Action::Spawn { thread });
+            engine.current().spin.reset();
+            engine.point(Pending::NOTHING);
+            thread
+        })
+    }
+}
+
+/// Waits for a thread's end; returns what its routine did. None if there is no such thread to join.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void> {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let index = usize::from(thread);
+            if index >= engine.alive || engine.threads[index].joined || engine.threads[index].detached {
+                return None;
+            }
+            if engine.threads[index].state != State::Finished {
+                engine.current().spin.reset();
+                engine.block(State::Join(thread), SwitchReason::Joining);
+            }
+            engine.threads[index].joined = true;
+            engine.record(|| Action::Join { thread });
+            Some(engine.threads[index].result)
+        })
+    }
+}
+
+/// Nobody will join the thread.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if let Some(thread) = engine.threads.get_mut(usize::from(thread)) {
+                thread.detached = true;
+            }
+        });
+    }
+}
+
+/// The current thread gives way to the others.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn yield_now(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.record(|| Action::Yield);
+            engine.yield_now();
+        });
+    }
+}
+
+/// The current thread sleeps until this time of the monotonic clock.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let ns = deadline.saturating_sub(engine.clock.monotonic());
+            engine.record(|| Action::Sleep { ns });
+            let me = engine.current_id();
+            engine.current().spin.reset();
+            engine.clock.sleep(me, deadline);
+            engine.block(State::Sleeping, SwitchReason::Sleeping);
+        });
+    }
+}
+
+/// The virtual time: nanoseconds of the monotonic clock.
+///
+/// Asking again and again is a way to wait, so the answer counts as a read of a place that only time changes.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let now = engine.clock.monotonic();
+            engine.has_read(Read { pc, address: 0, value: now });
+            engine.clock.monotonic()
+        })
+    }
+}
+
+/// The real-time clock that belongs to a monotonic time.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn real_time(engine: *mut Engine, monotonic: u64) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { (*engine).clock.real_time() - (*engine).clock.monotonic() + monotonic }
+}
+
+/// The monotonic time that a time of the real-time clock stands for.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn from_real_time(engine: *mut Engine, real: u64) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { (*engine).clock.from_real_time(real) }
+}
+
+/// Fills a buffer with random bytes that are equal in every execution.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn fill_random(engine: *mut Engine, buffer: &mut [u8]) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            for chunk in buffer.chunks_mut(8) {
+                chunk.copy_from_slice(&engine.random.next().to_le_bytes()[..chunk.len()]);
+            }
+        });
+    }
+}
+
+/// Registers a destructor of a thread-local of the current thread.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn at_thread_exit(engine: *mut Engine, destructor: Destructor) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.current().destructors.push(destructor)) };
+}
+
+/// Names the current thread.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn name_thread(engine: *mut Engine, name: &str) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.current().name = Some(name.to_owned())) };
+}
+
+/// The current thread's number, and the lowest address and length of its stack.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn current_stack(engine: *mut Engine) -> (ThreadId, usize, usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current();
+        (thread.id, thread.stack.bottom(), thread.stack.top() - thread.stack.bottom())
+    }
+}
+
+/// The current thread panics, with this message.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let message = message();
+            engine.record(|| Action::Panic { message: message.clone() });
+            engine.panic = Some((engine.current_id(), message));
+        });
+    }
+}
+
+/// The panic that is being raised will end the current thread: nothing in the code under test catches it.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn panic_ends_thread(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { (*engine).current().panicked = true };
+}
+
+/// The code under test ends the process, by a signal that it raises itself or by exiting.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -> ! {
+    GLOBAL.in_engine.set(true);
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current_id();
+        match signal {
+            Some(signal) => (*engine).stop(Outcome::Crash { thread, signal, address: 0 }),
+            None => (*engine).stop(Outcome::Exit { code }),
+        }
+    }
+}
+
+/// Whether a block belongs to the process, in which case an execution must not free it for good.
+#[inline]
+pub fn survives_execution(address: usize) -> bool {
+    !heap::owns(address)
+}

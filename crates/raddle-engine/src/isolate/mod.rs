@@ -1,0 +1,10 @@
+//! Isolation: after an execution, the process is as it was before it.
+//!
+//! Three kinds of memory can remember something. What the code under test allocates comes from a [`heap`] that is reset.
+//! What existed before the exploration (statics, and heap blocks allocated earlier) is rolled back page by page
+//! ([`pages`]). Thread-locals are restored from an image ([`crate::lender`]).
+//!
+//! The engine itself allocates from a second arena, so that nothing it keeps lies on a page that is rolled back.
+
+pub mod heap;
+pub mod pages;

@@ -1,0 +1,41 @@
+//! The engine: runs a closure and the threads it makes as coroutines, one event at a time, in an order that a
+//! [`Strategy`] chooses, and leaves nothing behind.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`engine`] | the machine: threads, the one place where the next thread is chosen, the loop that runs them |
+//! | [`event`] | what a thread can do that others can notice |
+//! | [`futex`], [`time`], [`spin`] | waiting: on addresses, on the clock, in loops |
+//! | [`thread`], [`stack`], [`lender`] | virtual threads, the stacks they run on, the thread-locals they borrow |
+//! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
+//! | [`strategy`] | how the next schedule is picked |
+//! | [`search`] | many executions: budgets, workers, the first failure |
+//! | [`trace`] | what one execution did, recorded when it is replayed |
+//! | [`signal`] | crashes and time-outs inside the code under test |
+//!
+//! **Invariant:** the engine knows nothing of C symbols, operations or contracts. `raddle-intercept` turns intercepted
+//! calls into calls of [`hooks`]; `raddle` turns what comes out into reports.
+
+pub mod engine;
+pub mod event;
+pub mod futex;
+pub mod global;
+pub mod hooks;
+pub mod isolate;
+pub mod lender;
+pub mod rng;
+pub mod search;
+pub mod signal;
+pub mod site;
+pub mod spin;
+pub mod stack;
+pub mod strategy;
+pub mod sys;
+pub mod thread;
+pub mod time;
+pub mod trace;
+
+pub use engine::{Engine, Outcome};
+pub use search::{Config, Found, Search, SearchReport};
+pub use strategy::Strategy;
+pub use thread::ThreadId;

@@ -1,0 +1,457 @@
+//! Many executions: set-up and tear-down, budgets, worker processes, the first failure and its replay.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::engine::{Engine, Limits, Outcome};
+use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
+use crate::hooks;
+use crate::isolate::heap;
+use crate::isolate::pages::Pages;
+use crate::signal::{self, Handlers};
+use crate::site::Classify;
+use crate::strategy::{Scripted, Strategy};
+use crate::sys;
+use crate::thread::{State, ThreadId};
+use crate::trace::Trace;
+
+/// What to search and for how long.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How many executions at most.
+    pub executions: u64,
+    /// How long at most.
+    pub budget: Option<Duration>,
+    /// How long one execution may take.
+    pub time_limit: Duration,
+    /// Events per execution.
+    pub max_steps: u64,
+    /// Bytes of stack per virtual thread.
+    pub stack_size: usize,
+    /// Seed of what the code under test sees as random.
+    pub seed: u64,
+    /// Worker processes; 1 searches in this one.
+    pub workers: usize,
+    /// Whether memory that existed before is rolled back: only if no other thread of the process uses it.
+    pub roll_back_pages: bool,
+    /// Whether each execution is made in a process of its own.
+    pub fork: bool,
+    /// Whether threads that can never run again after the closure's end are a failure.
+    pub report_leaks: bool,
+    /// What the strategy is called.
+    pub label: String,
+    /// Called a few times a second.
+    pub progress: fn(&Progress<'_>),
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Executions made.
+    pub executions: u64,
+    /// Choices of the latest execution.
+    pub depth: usize,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub struct SearchReport {
+    /// Executions made.
+    pub executions: u64,
+    /// Whether the strategy has explored all it can reach.
+    pub complete: bool,
+    /// Events of all executions made in this process.
+    pub steps: u64,
+    /// Changes of thread in all executions made in this process.
+    pub switches: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The first failure.
+    pub failure: Option<Found>,
+}
+
+/// A failing execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its number within the search, from 0.
+    pub execution: u64,
+    /// Its choices.
+    pub schedule: Vec<ThreadId>,
+    /// Its events.
+    pub steps: u64,
+    /// What its last panic said, and in which thread.
+    pub panic: Option<(ThreadId, String)>,
+    /// Its threads.
+    pub threads: Vec<ThreadReport>,
+}
+
+/// How a thread stood when its execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadReport {
+    /// Its name.
+    pub name: Option<String>,
+    /// What it waited for.
+    pub state: State,
+    /// Whether a panic ended it.
+    pub panicked: bool,
+}
+
+/// An exploration: while it lives, the calling OS thread runs virtual threads, and memory allocated by it belongs to the
+/// engine. Explorations of one process take turns.
+#[allow(missing_debug_implementations, reason = "holds the whole machine")]
+pub struct Search<'a> {
+    engine: *mut Engine,
+    config: &'a Config,
+    handlers: Option<Handlers>,
+    hook: Arc<PanicHook>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+type PanicHook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send>;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+impl<'a> Search<'a> {
+    /// Waits for its turn and takes the process over. Strategy and classifier are made when memory is already
+    /// the engine's.
+    ///
+    /// # Panics
+    /// If called from within an exploration.
+    pub fn new(config: &'a Config, strategy: impl FnOnce() -> Box<dyn Strategy>, classifier: impl FnOnce() -> Classify) -> Search<'a> {
+        assert!(ROLE.get() == NO_ROLE, "raddle: an exploration cannot be started inside another one");
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        heap::init();
+        map_sites();
+        let hook: Arc<PanicHook> = Arc::new(std::panic::take_hook());
+        let before = Arc::clone(&hook);
+        std::panic::set_hook(Box::new(move |info| on_panic(info, &before)));
+        let heap_block = Box::new(0u8);
+        let heap_block = (&raw const *heap_block).addr();
+        ROLE.set(EXPLORER);
+        GLOBAL.in_engine.set(true);
+        // From here on, memory is the engine's.
+        let limits = Limits {
+            max_steps: config.max_steps,
+            stack_size: config.stack_size,
+            roll_back_pages: config.roll_back_pages,
+            report_leaks: config.report_leaks,
+            max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
+                as u32,
+        };
+        let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
+        GLOBAL.engine.set(engine);
+        let handlers = Some(Handlers::install());
+        if config.roll_back_pages {
+            let pages = Pages::protect(heap_block);
+            // SAFETY: the engine was just made.
+            unsafe { (*engine).pages = Some(pages) };
+        }
+        Search { engine, config, handlers, hook, _turn: turn }
+    }
+
+    /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. `passed` is called
+    /// after each execution that did not fail, in this process only.
+    pub fn run(&mut self, body: &mut dyn FnMut(), passed: &mut dyn FnMut()) -> SearchReport {
+        let begin = Instant::now();
+        let mut report = SearchReport::default();
+        let mut last_progress = 0;
+        let mut checked = 0;
+        while report.executions < self.config.executions {
+            let execution = report.executions;
+            // SAFETY: the engine lives as long as `self`; references end with each statement.
+            unsafe {
+                if !(*self.engine).strategy.begin(execution) {
+                    report.complete = (*self.engine).strategy.is_exhaustive();
+                    break;
+                }
+            }
+            let outcome = self.execute(body, passed);
+            report.executions += 1;
+            // SAFETY: as above.
+            let engine = unsafe { &mut *self.engine };
+            engine.strategy.end(engine.schedule.len());
+            report.steps += engine.steps;
+            report.switches += engine.switches;
+            if outcome != Outcome::Passed {
+                report.failure = Some(self.found(outcome, execution));
+                break;
+            }
+            if engine.all_ticks != checked {
+                checked = engine.all_ticks;
+                if self.config.budget.is_some_and(|budget| begin.elapsed() >= budget) {
+                    break;
+                }
+                if checked >= last_progress + u64::from(250 / signal::TICK_MS) {
+                    last_progress = checked;
+                    let depth = engine.schedule.len();
+                    (self.config.progress)(&Progress {
+                        config: self.config,
+                        executions: report.executions,
+                        depth,
+                    });
+                }
+            }
+            if execution == 0 && self.config.workers > 1 && engine.strategy.is_indexed() {
+                self.run_workers(body, begin, &mut report);
+                break;
+            }
+        }
+        report.elapsed = begin.elapsed();
+        report
+    }
+
+    /// Makes the execution of a schedule again and records what happens.
+    pub fn replay(
+        &mut self,
+        schedule: &[ThreadId],
+        body: &mut dyn FnMut(),
+        trace_limit: usize,
+    ) -> (Found, Trace) {
+        // SAFETY: the engine lives as long as `self`.
+        unsafe {
+            (*self.engine).trace = Some(Trace::new(trace_limit));
+            let strategy =
+                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
+            let outcome = self.execute(body, &mut || ());
+            (*self.engine).strategy = strategy;
+            let trace = (*self.engine).trace.take().expect("set above");
+            (self.found(outcome, 0), trace)
+        }
+    }
+
+    fn execute(&mut self, body: &mut dyn FnMut(), passed: &mut dyn FnMut()) -> Outcome {
+        let body: *mut (dyn FnMut() + '_) = body;
+        // SAFETY: the engine in `GLOBAL` is this one. The body outlives the execution, at whose end every coroutine that
+        // could call it is gone.
+        unsafe {
+            let body = std::mem::transmute::<*mut (dyn FnMut() + '_), *mut (dyn FnMut() + 'static)>(body);
+            Engine::execute(self.engine, body, passed)
+        }
+    }
+
+    fn found(&self, outcome: Outcome, execution: u64) -> Found {
+        // SAFETY: the engine lives as long as `self`.
+        let engine = unsafe { &*self.engine };
+        let threads = engine.threads[..engine.alive].iter();
+        Found {
+            outcome,
+            execution,
+            schedule: engine.schedule.clone(),
+            steps: engine.steps,
+            panic: engine.panic.clone(),
+            threads: threads
+                .map(|thread| ThreadReport {
+                    name: thread.name.clone(),
+                    state: thread.state,
+                    panicked: thread.panicked,
+                })
+                .collect(),
+        }
+    }
+
+    /// Spreads the executions from 1 on over worker processes, in chunks, and takes the failing one with the lowest
+    /// number: the same that a single process would have found.
+    fn run_workers(&mut self, body: &mut dyn FnMut(), begin: Instant, report: &mut SearchReport) {
+        let shared = Shared::map();
+        let mut workers = Vec::new();
+        for _ in 0..self.config.workers {
+            // SAFETY: this OS thread is the only one that matters to the child: lenders lend memory, not time.
+            match unsafe { libc::fork() } {
+                0 => {
+                    if let Some(handlers) = &mut self.handlers {
+                        handlers.start_watchdog();
+                    }
+                    self.work(body, begin, shared);
+                    // SAFETY: leaves without running anything of the parent's.
+                    unsafe { sys::raw_syscall(libc::SYS_exit_group, [0; 6]) };
+                }
+                child if child > 0 => workers.push(child),
+                _ => break,
+            }
+        }
+        self.wait_for(&workers, shared);
+        report.steps += shared.steps.load(SeqCst);
+        report.switches += shared.switches.load(SeqCst);
+        let failed = shared.failed.load(SeqCst);
+        if failed == u64::MAX {
+            report.executions += shared.executions.load(SeqCst);
+        } else {
+            report.executions = failed + 1;
+            // SAFETY: the engine lives as long as `self`.
+            unsafe { (*self.engine).strategy.begin(failed) };
+            let outcome = self.execute(body, &mut || ());
+            report.failure = Some(self.found(outcome, failed));
+        }
+        // SAFETY: mapped above, not used any more.
+        unsafe { libc::munmap(std::ptr::from_ref(shared).cast_mut().cast(), sys::PAGE) };
+    }
+
+    fn wait_for(&mut self, workers: &[i32], shared: &Shared) {
+        let mut left = workers.to_vec();
+        let mut polls = 0u64;
+        while !left.is_empty() {
+            left.retain(|&child| {
+                let mut status = 0;
+                // SAFETY: a child of ours.
+                let ended = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) };
+                if ended == child && libc::WIFSIGNALED(status) {
+                    // Nothing could be saved in that process; its execution is made again here, to the same end.
+                    shared.failed.fetch_min(shared.last_begun.load(SeqCst), SeqCst);
+                }
+                ended == 0
+            });
+            std::thread::sleep(Duration::from_micros(if polls < 100 { 50 } else { 1000 }));
+            polls += 1;
+            if polls % 250 == 0 {
+                let executions = shared.executions.load(SeqCst);
+                let depth = shared.depth.load(SeqCst) as usize;
+                (self.config.progress)(&Progress { config: self.config, executions, depth });
+            }
+        }
+    }
+
+    fn work(&mut self, body: &mut dyn FnMut(), begin: Instant, shared: &Shared) {
+        const CHUNK: u64 = 64;
+        loop {
+            let first = 1 + shared.next_chunk.fetch_add(1, SeqCst) * CHUNK;
+            let last = (first + CHUNK).min(self.config.executions);
+            for execution in first..last {
+                if execution > shared.failed.load(SeqCst) || shared.out_of_time.load(SeqCst) {
+                    return;
+                }
+                shared.last_begun.store(execution, SeqCst);
+                // SAFETY: the engine lives as long as `self`.
+                unsafe { (*self.engine).strategy.begin(execution) };
+                let outcome = self.execute(body, &mut || ());
+                // SAFETY: as above.
+                let engine = unsafe { &mut *self.engine };
+                engine.strategy.end(engine.schedule.len());
+                shared.executions.fetch_add(1, SeqCst);
+                shared.steps.fetch_add(engine.steps, SeqCst);
+                shared.switches.fetch_add(engine.switches, SeqCst);
+                shared.depth.store(engine.schedule.len() as u64, SeqCst);
+                if outcome != Outcome::Passed {
+                    shared.failed.fetch_min(execution, SeqCst);
+                    return;
+                }
+            }
+            if last < first + CHUNK {
+                return;
+            }
+            if self.config.budget.is_some_and(|budget| begin.elapsed() >= budget) {
+                shared.out_of_time.store(true, SeqCst);
+            }
+        }
+    }
+}
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the engine was made by `new`; nothing runs on it any more.
+        let mut engine = unsafe { Box::from_raw(self.engine) };
+        engine.pages = None;
+        self.handlers = None;
+        GLOBAL.engine.set(std::ptr::null_mut());
+        drop(engine);
+        GLOBAL.in_engine.set(false);
+        ROLE.set(NO_ROLE);
+        let hook = Arc::clone(&self.hook);
+        std::panic::set_hook(Box::new(move |info| hook(info)));
+    }
+}
+
+/// What worker processes share.
+#[derive(Default)]
+struct Shared {
+    next_chunk: AtomicU64,
+    failed: AtomicU64,
+    last_begun: AtomicU64,
+    executions: AtomicU64,
+    steps: AtomicU64,
+    switches: AtomicU64,
+    depth: AtomicU64,
+    out_of_time: AtomicBool,
+}
+
+impl Shared {
+    fn map() -> &'static Shared {
+        // SAFETY: a fresh mapping of zeros, large enough and aligned, is a valid `Shared`.
+        unsafe {
+            let memory = libc::mmap(
+                std::ptr::null_mut(),
+                sys::PAGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert!(memory != libc::MAP_FAILED, "raddle: no memory to share with worker processes");
+            let shared = &*memory.cast::<Shared>();
+            shared.failed.store(u64::MAX, SeqCst);
+            shared
+        }
+    }
+}
+
+/// Panics of virtual threads are recorded, all others are none of ours.
+fn on_panic(info: &std::panic::PanicHookInfo<'_>, before: &PanicHook) {
+    match crate::global::engine_of_virtual_thread() {
+        // SAFETY: the engine runs and this is a virtual thread.
+        Some(engine) => unsafe {
+            hooks::panicked(engine, || {
+                let text = info.payload_as_str().unwrap_or("a payload that is no string");
+                match info.location() {
+                    Some(at) => format!("{text}\n  at {}:{}", at.file(), at.line()),
+                    None => text.to_owned(),
+                }
+            });
+        },
+        None => before(info),
+    }
+}
+
+/// Maps the table of sites: one byte per byte of the program's code.
+fn map_sites() {
+    if !GLOBAL.sites.get().is_null() {
+        return;
+    }
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, range: *mut std::ffi::c_void) -> i32 {
+        // SAFETY: the loader passes valid headers, the caller a valid cell; the first object is the program itself.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let base = (*info).dlpi_addr as usize;
+            let code = headers
+                .iter()
+                .filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
+            let start = code.clone().map(|header| base + header.p_vaddr as usize).min().unwrap_or(0);
+            let end = code.map(|header| base + (header.p_vaddr + header.p_memsz) as usize).max().unwrap_or(0);
+            (*range.cast::<Cell<(usize, usize)>>()).set((start, end));
+        }
+        1
+    }
+    let range = Cell::new((0usize, 0usize));
+    // SAFETY: the callback only sets the cell.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw const range).cast_mut().cast()) };
+    let (start, end) = range.get();
+    // SAFETY: a fresh mapping.
+    let table = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            (end - start).max(1),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    assert!(table != libc::MAP_FAILED, "raddle: no memory for the table of code sites");
+    GLOBAL.sites.set(table.cast());
+    GLOBAL.text_start.set(start);
+    GLOBAL.text_len.set(end - start);
+}

@@ -1,0 +1,243 @@
+//! Signals while an exploration runs: page faults that belong to [`crate::isolate::pages`], crashes of the code under test,
+//! and the watchdog.
+//!
+//! A crash does not end the process. The handler sets the engine's outcome and makes the coroutine return as soon as the
+//! handler does (corosensei's trap support), so that the engine goes on as after any other failure. Handlers run on an
+//! alternate stack of the exploring OS thread, with the thread-locals of whichever virtual thread was interrupted, and do
+//! nothing that could allocate or lock.
+
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::engine::{Engine, Outcome};
+use crate::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::sys::PAGE;
+use crate::thread::End;
+
+/// How often the watchdog looks, in milliseconds.
+pub const TICK_MS: u32 = 20;
+
+const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
+const ALTERNATE_STACK: usize = 32 * PAGE;
+
+/// The handlers of one exploration; dropping it puts back what was there before.
+#[allow(missing_debug_implementations, reason = "holds C structures")]
+pub struct Handlers {
+    before: [libc::sigaction; CRASHES.len()],
+    before_tick: libc::sigaction,
+    stack_before: libc::stack_t,
+    stack: Box<[u8]>,
+    watchdog: Option<Watchdog>,
+}
+
+impl Handlers {
+    /// Installs the handlers and starts the watchdog.
+    pub fn install() -> Handlers {
+        let mut stack = vec![0u8; ALTERNATE_STACK].into_boxed_slice();
+        // SAFETY: plain structures of the C library, filled before use; the alternate stack lives as long as the handlers.
+        unsafe {
+            let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
+            let mut stack_before = MaybeUninit::<libc::stack_t>::zeroed();
+            sigaltstack(&new, stack_before.as_mut_ptr());
+            let before = CRASHES.map(|signal| set_handler(signal, on_crash as *const () as usize));
+            KEPT.before.get().write(Some(before));
+            let before_tick = set_handler(tick_signal(), on_tick as *const () as usize);
+            let mut handlers = Handlers {
+                before,
+                before_tick,
+                stack_before: stack_before.assume_init(),
+                stack,
+                watchdog: None,
+            };
+            handlers.start_watchdog();
+            handlers
+        }
+    }
+
+    /// Starts the watchdog: once at the beginning, and again in a process that was forked off.
+    pub fn start_watchdog(&mut self) {
+        if let Some(old) = self.watchdog.take() {
+            // A fork has no timers; the old one belongs to the parent.
+            std::mem::forget(old);
+        }
+        self.watchdog = Some(Watchdog::start());
+    }
+}
+
+impl Drop for Handlers {
+    fn drop(&mut self) {
+        self.watchdog = None;
+        // SAFETY: restores what `install` replaced.
+        unsafe {
+            for (signal, before) in CRASHES.into_iter().zip(&self.before) {
+                libc::sigaction(signal, before, ptr::null_mut());
+            }
+            libc::sigaction(tick_signal(), &self.before_tick, ptr::null_mut());
+            sigaltstack(&self.stack_before, ptr::null_mut());
+        }
+        debug_assert!(self.stack.len() == ALTERNATE_STACK);
+    }
+}
+
+/// A timer that interrupts the exploring OS thread.
+struct Watchdog(libc::timer_t);
+
+impl Watchdog {
+    fn start() -> Watchdog {
+        // SAFETY: plain structures, filled before use. The signal goes to this thread only: no other ever sees it.
+        unsafe {
+            let mut event = MaybeUninit::<libc::sigevent>::zeroed().assume_init();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = tick_signal();
+            event.sigev_notify_thread_id = crate::sys::raw_syscall(libc::SYS_gettid, [0; 6]) as c_int;
+            let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
+            let made = libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr());
+            assert!(made == 0, "raddle: cannot make a timer");
+            let timer = timer.assume_init();
+            let every = libc::timespec { tv_sec: 0, tv_nsec: i64::from(TICK_MS) * 1_000_000 };
+            let spec = libc::itimerspec { it_interval: every, it_value: every };
+            libc::timer_settime(timer, 0, &spec, ptr::null_mut());
+            Watchdog(timer)
+        }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        // SAFETY: the timer exists.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+/// What handled crashes before, for those that are none of ours.
+#[repr(align(4096))]
+struct Kept {
+    before: std::cell::UnsafeCell<Option<[libc::sigaction; CRASHES.len()]>>,
+}
+
+// SAFETY: written by the exploring thread before the handlers can run.
+unsafe impl Sync for Kept {}
+
+static KEPT: Kept = Kept { before: std::cell::UnsafeCell::new(None) };
+
+fn tick_signal() -> c_int {
+    libc::SIGRTMAX() - 3
+}
+
+unsafe fn set_handler(signal: c_int, handler: usize) -> libc::sigaction {
+    // SAFETY: a zeroed action is valid; the handler has the signature that SA_SIGINFO asks for.
+    unsafe {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        action.sa_sigaction = handler;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART | libc::SA_NODEFER;
+        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+        libc::sigaction(signal, &action, before.as_mut_ptr());
+        before.assume_init()
+    }
+}
+
+/// The system call itself: `sigaltstack` the symbol is intercepted.
+unsafe fn sigaltstack(new: *const libc::stack_t, before: *mut libc::stack_t) {
+    // SAFETY: the caller's.
+    unsafe {
+        crate::sys::raw_syscall(libc::SYS_sigaltstack, [new as i64, before as i64, 0, 0, 0, 0]);
+    }
+}
+
+unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes valid structures; the engine is not used by anything that this handler interrupted in a way
+    // that matters: pages are only saved here, and an outcome ends the execution.
+    unsafe {
+        let engine = GLOBAL.engine.get();
+        if engine.is_null() {
+            return pass_on(signal);
+        }
+        let address = (*info).si_addr().addr();
+        if signal == libc::SIGSEGV && (*engine).pages.as_mut().is_some_and(|pages| pages.save(address)) {
+            return;
+        }
+        if ROLE.get() == NO_ROLE {
+            return pass_on(signal);
+        }
+        let thread = (*engine).current_id();
+        let outcome = match (*engine).current().stack.is_overflow(address) {
+            true => Outcome::StackOverflow { thread },
+            false => Outcome::Crash { thread, signal, address },
+        };
+        if !trap(engine, context, outcome) {
+            let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+            complain(signal, address, registers[libc::REG_RIP as usize] as usize);
+            pass_on(signal);
+        }
+    }
+}
+
+unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: as above; an interrupted engine is only told, an interrupted thread is ended.
+    unsafe {
+        let engine = GLOBAL.engine.get();
+        if engine.is_null() {
+            return;
+        }
+        (*engine).all_ticks += 1;
+        (*engine).ticks += 1;
+        if (*engine).ticks > (*engine).limits.max_ticks {
+            (*engine).expired = true;
+            if !GLOBAL.in_engine.get() {
+                trap(engine, context, Outcome::TimeLimit);
+            }
+        }
+    }
+}
+
+/// Makes the interrupted coroutine end when the handler returns. False if no coroutine was interrupted.
+unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> bool {
+    // SAFETY: the caller is a signal handler that was given `context`. The interrupted code is abandoned together with
+    // everything it may have left half done, all of which is rolled back.
+    unsafe {
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let Some(coroutine) = (*engine).current().coroutine.as_ref() else { return false };
+        let handler = coroutine.trap_handler();
+        if !handler.stack_ptr_in_bounds(registers[libc::REG_RSP as usize] as usize) {
+            return false;
+        }
+        GLOBAL.in_engine.set(true);
+        (*engine).outcome = Some(outcome);
+        let trap = handler.setup_trap_handler(|| End::Trapped);
+        registers[libc::REG_RIP as usize] = trap.rip as i64;
+        registers[libc::REG_RSP as usize] = trap.rsp as i64;
+        registers[libc::REG_RBP as usize] = trap.rbp as i64;
+        registers[libc::REG_RDI as usize] = trap.rdi as i64;
+        registers[libc::REG_RSI as usize] = trap.rsi as i64;
+        true
+    }
+}
+
+/// Says that the engine itself crashed, without allocating.
+fn complain(signal: c_int, address: usize, pc: usize) {
+    use std::io::Write;
+    let mut text = [0u8; 256];
+    let mut rest = &mut text[..];
+    let code = pc.wrapping_sub(GLOBAL.text_start.get());
+    // Cannot fail: the text fits.
+    let _ = writeln!(
+        rest,
+        "raddle: internal error: signal {signal} at address {address:#x} in Raddle's own code (text+{code:#x}); \
+         please report this"
+    );
+    let len = 256 - rest.len();
+    // SAFETY: the text is initialised up to `len`.
+    unsafe { crate::sys::raw_syscall(libc::SYS_write, [2, text.as_ptr() as i64, len as i64, 0, 0, 0]) };
+}
+
+/// Lets whoever handled the signal before us have it: the faulting instruction runs again under the old handler.
+unsafe fn pass_on(signal: c_int) {
+    // SAFETY: restores an action that the C library gave us, or the default.
+    unsafe {
+        let before = (*KEPT.before.get())
+            .and_then(|before| CRASHES.iter().position(|&crash| crash == signal).map(|index| before[index]));
+        let action = before.unwrap_or_else(|| MaybeUninit::zeroed().assume_init());
+        libc::sigaction(signal, &action, ptr::null_mut());
+    }
+}

@@ -1,0 +1,91 @@
+//! What the code at an address is, decided once per address from debug information.
+//!
+//! Most atomic accesses of a Rust program are not the user's: `std::thread`'s bookkeeping and `Arc`'s counting are inlined
+//! into user code and instrumented with it. [`Site`] tells them apart; [`of`] is one load on the path of an event.
+
+use crate::global::GLOBAL;
+
+/// What an access at some code address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Site {
+    /// Not looked at yet.
+    Unknown = 0,
+    /// An event like any other.
+    User = 1,
+    /// The address lies in a function that only passes the access on (`AtomicUsize::load` in a debug build): its caller
+    /// tells what the access is.
+    Plumbing = 2,
+    /// Bookkeeping of `std::thread`: spawn, join, scopes. Ordered by the spawn and join events themselves.
+    ThreadBookkeeping = 3,
+    /// The increment of a reference count, which commutes with everything that can happen while the incrementer holds
+    /// its own reference.
+    RefCountUp = 4,
+    /// The decrement of a reference count.
+    RefCountDown = 5,
+    /// Part of a load/compare-exchange loop into which the compiler expanded one read-modify-write.
+    ExpandedRmw = 6,
+}
+
+impl Site {
+    /// Whether an access there is a point at which threads may change.
+    #[inline(always)]
+    pub fn is_trusted(self) -> bool {
+        matches!(self, Site::ThreadBookkeeping | Site::RefCountUp)
+    }
+}
+
+/// A way to find out what the code at a return address is: slow, called once per address. It is made when memory is
+/// already the engine's, so that what it remembers is not rolled back.
+pub type Classify = Box<dyn FnMut(usize) -> Site>;
+
+/// What the access is that was called for by the code returning to `pc`, in the frame at `fp`.
+///
+/// # Safety
+/// `fp` must be the frame pointer of the calling function, compiled with frame pointers.
+#[inline(always)]
+pub unsafe fn of(mut pc: usize, mut fp: usize) -> Site {
+    // A chain of plumbing is three or four functions long; the bound only guards against broken frames.
+    for _ in 0..16 {
+        let offset = pc.wrapping_sub(GLOBAL.text_start.get());
+        if offset >= GLOBAL.text_len.get() {
+            return Site::User;
+        }
+        // SAFETY: the table has one byte per byte of code.
+        let site = unsafe { load(offset) };
+        match site {
+            Site::Unknown => {
+                let site = look_up(pc);
+                // SAFETY: as above.
+                unsafe { GLOBAL.sites.get().add(offset).write(site as u8) };
+                if site != Site::Plumbing {
+                    return site;
+                }
+            }
+            Site::Plumbing => {}
+            site => return site,
+        }
+        // SAFETY: the caller's promise: the frame holds the caller's frame pointer and the return address.
+        unsafe {
+            pc = *((fp + 8) as *const usize);
+            fp = *(fp as *const usize);
+        }
+    }
+    Site::User
+}
+
+#[inline(always)]
+unsafe fn load(offset: usize) -> Site {
+    // SAFETY: the table holds nothing but values of `Site`.
+    unsafe { std::mem::transmute::<u8, Site>(GLOBAL.sites.get().add(offset).read()) }
+}
+
+#[cold]
+#[inline(never)]
+fn look_up(pc: usize) -> Site {
+    GLOBAL.in_engine.set(true);
+    // SAFETY: only virtual threads come here, while the engine runs; the reference ends with the call.
+    let site = unsafe { (*GLOBAL.engine.get()).classify(pc) };
+    GLOBAL.in_engine.set(false);
+    site
+}

@@ -1,0 +1,70 @@
+//! The stacks of virtual threads: one slot of address space per thread number, at fixed addresses, kept for the next
+//! execution. The lowest page of a slot's mapping is a guard.
+
+use std::num::NonZero;
+
+use corosensei::stack::{Stack, StackPointer};
+
+use crate::sys::{self, PAGE};
+
+const STACKS: usize = 0x2200_0000_0000;
+const SLOT: usize = 64 << 20;
+
+/// The largest stack a slot can hold.
+pub const MAX_SIZE: usize = SLOT - 16 * PAGE;
+
+/// The stack of one virtual thread.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotStack {
+    base: usize,
+    limit: usize,
+}
+
+impl SlotStack {
+    /// Maps the stack of the thread with this number.
+    pub fn map(thread: usize, size: usize) -> SlotStack {
+        let size = size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE);
+        let base = STACKS + (thread + 1) * SLOT;
+        let limit = base - size - PAGE;
+        sys::reserve(limit, size + PAGE);
+        // SAFETY: the page was just mapped and nothing uses it.
+        unsafe { sys::protect(limit, PAGE, libc::PROT_NONE) };
+        SlotStack { base, limit }
+    }
+
+    /// Whether the address lies on the stack.
+    #[inline]
+    pub fn contains(&self, address: usize) -> bool {
+        address >= self.limit && address < self.base
+    }
+
+    /// Whether the address lies in the guard page (or, after a large jump, up to 1 MiB below it).
+    pub fn is_overflow(&self, address: usize) -> bool {
+        address >= self.limit.saturating_sub(1 << 20) && address < self.limit + PAGE
+    }
+
+    /// The highest address.
+    #[inline]
+    pub fn top(&self) -> usize {
+        self.base
+    }
+
+    /// The lowest usable address.
+    pub fn bottom(&self) -> usize {
+        self.limit + PAGE
+    }
+}
+
+// SAFETY: the mapping has a guard page at its low end and lives as long as the process; each slot is used by one coroutine
+// at a time, the one of the thread with that number.
+unsafe impl Stack for SlotStack {
+    #[inline]
+    fn base(&self) -> StackPointer {
+        NonZero::new(self.base).expect("a slot is never at address 0")
+    }
+
+    #[inline]
+    fn limit(&self) -> StackPointer {
+        NonZero::new(self.limit).expect("a slot is never at address 0")
+    }
+}

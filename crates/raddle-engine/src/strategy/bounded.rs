@@ -1,0 +1,178 @@
+//! Context-bounded search: all interleavings with no preemption, then with one, with two, ...
+//!
+//! An interleaving is named by its *deviations*: the choices at which it does not take the default (the current thread if
+//! it can go on, else the next in turn). The name is unique, so no interleaving is made twice. Each execution that was
+//! made is a node; its children add one deviation after its last. A deviation while the current thread could go on is a
+//! preemption and counts; one where it could not is free.
+//!
+//! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each giving one
+//! random child at a time, so that the search spreads over the whole tree instead of exhausting one corner first.
+//!
+//! Memory is bounded: beyond [`MOST_PENDING`] children that wait to be made, those of new nodes are dropped, and the search
+//! no longer claims to be exhaustive.
+
+use std::collections::VecDeque;
+
+use super::{Point, Strategy};
+use crate::rng::Rng;
+use crate::thread::ThreadId;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Bounded {
+    rng: Rng,
+    most: usize,
+    bound: usize,
+    /// The deviations of the execution that is being made.
+    deviations: Vec<Deviation>,
+    /// How many of them have happened.
+    taken: usize,
+    preemptions: usize,
+    /// Children of the execution that is being made.
+    free: Vec<Deviation>,
+    preempting: Vec<Deviation>,
+    /// Nodes with children for this round, and for the next.
+    round: VecDeque<Node>,
+    next_round: VecDeque<Node>,
+    pending: usize,
+    dropped: bool,
+    begun: bool,
+    /// Executions with more preemptions than `most` exist.
+    cut: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Deviation {
+    choice: u32,
+    thread: ThreadId,
+}
+
+#[derive(Debug)]
+struct Node {
+    deviations: Box<[Deviation]>,
+    preemptions: usize,
+    /// In random order; taken from the end.
+    children: Vec<Deviation>,
+}
+
+/// The most children that wait to be made: 64 MiB of them.
+const MOST_PENDING: usize = 8 << 20;
+
+impl Bounded {
+    /// Searches with up to `most` preemptions.
+    pub fn new(seed: u64, most: usize) -> Bounded {
+        Bounded {
+            rng: Rng::new(seed),
+            most,
+            bound: 0,
+            deviations: Vec::new(),
+            taken: 0,
+            preemptions: 0,
+            free: Vec::new(),
+            preempting: Vec::new(),
+            round: VecDeque::new(),
+            next_round: VecDeque::new(),
+            pending: 0,
+            dropped: false,
+            begun: false,
+            cut: false,
+        }
+    }
+
+    /// How many preemptions the executions of the current round have.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
+    fn next_node(&mut self) -> Option<Node> {
+        loop {
+            if let Some(node) = self.round.pop_front() {
+                return Some(node);
+            }
+            if self.next_round.is_empty() {
+                return None;
+            }
+            if self.bound == self.most {
+                self.cut = true;
+                return None;
+            }
+            self.bound += 1;
+            std::mem::swap(&mut self.round, &mut self.next_round);
+        }
+    }
+
+    fn keep(&mut self, mut children: Vec<Deviation>) -> Option<Node> {
+        if children.is_empty() {
+            return None;
+        }
+        if self.pending + children.len() > MOST_PENDING {
+            self.dropped = true;
+            return None;
+        }
+        for last in (1..children.len()).rev() {
+            children.swap(last, self.rng.below(last + 1));
+        }
+        self.pending += children.len();
+        Some(Node { deviations: self.deviations.as_slice().into(), preemptions: self.preemptions, children })
+    }
+}
+
+impl Strategy for Bounded {
+    fn begin(&mut self, _execution: u64) -> bool {
+        self.deviations.clear();
+        self.taken = 0;
+        self.preemptions = 0;
+        if !self.begun {
+            self.begun = true;
+            return true;
+        }
+        let Some(mut node) = self.next_node() else { return false };
+        let child = node.children.pop().expect("only nodes with children are kept");
+        self.pending -= 1;
+        self.deviations.extend_from_slice(&node.deviations);
+        self.deviations.push(child);
+        // A node's children either all cost a preemption (it comes from the round before) or none does.
+        self.preemptions = self.bound;
+        debug_assert!(node.preemptions <= self.bound);
+        if !node.children.is_empty() {
+            self.round.push_back(node);
+        }
+        true
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> ThreadId {
+        let choice = point.choice as u32;
+        if let Some(deviation) = self.deviations.get(self.taken) {
+            if deviation.choice == choice {
+                self.taken += 1;
+                return deviation.thread;
+            }
+            return point.default_choice();
+        }
+        let default = point.default_choice();
+        let children = if point.current_can_go_on() { &mut self.preempting } else { &mut self.free };
+        children.extend(
+            point.runnable.iter().filter(|&&t| t != default).map(|&thread| Deviation { choice, thread }),
+        );
+        default
+    }
+
+    fn end(&mut self, _choices: usize) {
+        let free = std::mem::take(&mut self.free);
+        if let Some(node) = self.keep(free) {
+            self.round.push_back(node);
+        }
+        let preempting = std::mem::take(&mut self.preempting);
+        if let Some(node) = self.keep(preempting) {
+            self.next_round.push_back(node);
+        }
+    }
+
+    fn is_indexed(&self) -> bool {
+        false
+    }
+
+    fn is_exhaustive(&self) -> bool {
+        !self.dropped && !self.cut && self.round.is_empty() && self.next_round.is_empty()
+    }
+}

@@ -1,0 +1,99 @@
+//! PCT: Probabilistic Concurrency Testing (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010).
+//!
+//! Threads get distinct random priorities; the highest runs. At `depth - 1` random points the running thread falls below
+//! all others. Finds a bug of depth d among n threads and k choices with probability at least 1/(n·k^(d-1)).
+//!
+//! Deviations: only points with more than one runnable thread count as steps; k is taken from execution 0, which has no
+//! change points, doubled so that longer executions are covered too; threads are given priorities as they first appear.
+
+use super::{Point, Strategy};
+use crate::rng::Rng;
+use crate::thread::ThreadId;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Pct {
+    seed: u64,
+    depth: usize,
+    rng: Rng,
+    /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`].
+    priorities: Vec<u64>,
+    /// The choices at which the running thread falls, in descending order.
+    change_points: Vec<usize>,
+    length: usize,
+    first: bool,
+}
+
+/// Lowest priority that a thread can begin with.
+const FIRST: u64 = 1 << 32;
+
+impl Pct {
+    /// PCT for bugs of this depth (at least 1).
+    pub fn new(seed: u64, depth: usize) -> Pct {
+        Pct {
+            seed,
+            depth: depth.max(1),
+            rng: Rng::new(seed),
+            priorities: Vec::new(),
+            change_points: Vec::new(),
+            length: 0,
+            first: true,
+        }
+    }
+
+    fn priority(&mut self, thread: ThreadId) -> u64 {
+        let index = usize::from(thread);
+        if self.priorities.len() <= index {
+            self.priorities.resize(index + 1, 0);
+        }
+        if self.priorities[index] == 0 {
+            self.priorities[index] = FIRST + (self.rng.next() >> 1);
+        }
+        self.priorities[index]
+    }
+
+    fn highest(&mut self, point: &Point<'_>) -> ThreadId {
+        let mut best = (0, point.runnable[0]);
+        for &thread in point.runnable {
+            best = best.max((self.priority(thread), thread));
+        }
+        best.1
+    }
+}
+
+impl Strategy for Pct {
+    fn begin(&mut self, execution: u64) -> bool {
+        self.rng = Rng::of_execution(self.seed, execution);
+        self.priorities.clear();
+        self.change_points.clear();
+        self.first = execution == 0;
+        if self.length > 0 {
+            for _ in 1..self.depth {
+                self.change_points.push(self.rng.below(2 * self.length));
+            }
+            self.change_points.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        true
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> ThreadId {
+        let mut chosen = self.highest(point);
+        while self.change_points.last().is_some_and(|&at| at <= point.choice) {
+            self.change_points.pop();
+            // The later the change, the lower the thread falls.
+            self.priorities[usize::from(chosen)] = self.change_points.len() as u64 + 1;
+            chosen = self.highest(point);
+        }
+        chosen
+    }
+
+    fn end(&mut self, choices: usize) {
+        if self.first {
+            self.length = choices.max(1);
+        }
+    }
+
+    fn is_indexed(&self) -> bool {
+        true
+    }
+}

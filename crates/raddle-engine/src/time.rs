@@ -1,0 +1,99 @@
+//! Virtual time. The clock stands still while any thread can run; when all wait, it jumps to the first deadline.
+
+use crate::thread::ThreadId;
+
+/// The virtual clock of an execution and the threads that wait for it.
+#[derive(Debug)]
+pub struct Clock {
+    now: u64,
+    /// Pairs of a deadline and the thread that waits for it, in no order: there are never many.
+    sleepers: Vec<(u64, ThreadId)>,
+    idle_steps: u32,
+}
+
+/// When every execution begins, in nanoseconds of the monotonic clock: an hour after boot.
+const BEGIN: u64 = 3_600_000_000_000;
+
+/// What the real-time clock shows when the monotonic one shows zero: the year 2025.
+const EPOCH: u64 = 1_735_689_600_000_000_000;
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { now: BEGIN, sleepers: Vec::new(), idle_steps: 0 }
+    }
+}
+
+impl Clock {
+    /// Back to the beginning.
+    pub fn reset(&mut self) {
+        self.now = BEGIN;
+        self.idle_steps = 0;
+        self.sleepers.clear();
+    }
+
+    /// Nanoseconds of the monotonic clock.
+    pub fn monotonic(&self) -> u64 {
+        self.now
+    }
+
+    /// Nanoseconds since 1970.
+    pub fn real_time(&self) -> u64 {
+        EPOCH + self.now
+    }
+
+    /// The monotonic time that a real time stands for.
+    pub fn from_real_time(&self, real: u64) -> u64 {
+        real.saturating_sub(EPOCH)
+    }
+
+    /// The thread wants to be woken at this monotonic time.
+    pub fn sleep(&mut self, thread: ThreadId, deadline: u64) {
+        self.sleepers.push((deadline, thread));
+    }
+
+    /// The thread was woken for another reason.
+    pub fn cancel(&mut self, thread: ThreadId) {
+        self.sleepers.retain(|&(_, sleeper)| sleeper != thread);
+    }
+
+    /// Jumps to the first deadline, if there is one, and hands over every thread whose deadline that is.
+    pub fn jump(&mut self, mut wake: impl FnMut(ThreadId)) -> bool {
+        let Some(deadline) = self.sleepers.iter().map(|&(deadline, _)| deadline).min() else { return false };
+        self.now = self.now.max(deadline);
+        let now = self.now;
+        self.sleepers.retain(|&(deadline, thread)| {
+            let due = deadline <= now;
+            if due {
+                wake(thread);
+            }
+            !due
+        });
+        true
+    }
+
+    /// Lets some time pass although nobody waits for it, because threads spin and may look at the clock: first a
+    /// microsecond, then ever more.
+    pub fn drift(&mut self) {
+        self.now += 1_000 << self.idle_steps.min(30);
+        self.idle_steps += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jumps_to_the_first_deadline_and_wakes_all_that_are_due() {
+        let mut clock = Clock::default();
+        let begin = clock.monotonic();
+        clock.sleep(1, begin + 20);
+        clock.sleep(2, begin + 10);
+        clock.sleep(3, begin + 10);
+        let mut woken = Vec::new();
+        assert!(clock.jump(|thread| woken.push(thread)));
+        assert_eq!((woken.as_slice(), clock.monotonic()), (&[2, 3][..], begin + 10));
+        clock.cancel(1);
+        assert!(!clock.jump(|_| ()));
+    }
+}

@@ -1,0 +1,168 @@
+//! What one execution did. Recorded only while an execution is replayed for its report, so that the search pays nothing.
+
+use std::ffi::{c_int, c_void};
+
+use crate::event::{Order, Rmw};
+use crate::thread::ThreadId;
+
+/// The events of one execution.
+#[derive(Debug)]
+pub struct Trace {
+    /// The latest events.
+    pub events: Vec<Event>,
+    /// How many earlier ones were dropped.
+    pub omitted: u64,
+    limit: usize,
+    switched: Option<SwitchReason>,
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What it did.
+    pub action: Action,
+    /// The call stack, innermost first.
+    pub stack: Vec<CallFrame>,
+    /// Why the thread before this one stopped, if it is another.
+    pub switch: Option<SwitchReason>,
+}
+
+/// A frame of a native call stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallFrame {
+    /// Where the call will return to.
+    pub return_address: usize,
+    /// The frame pointer of the function there.
+    pub frame_pointer: usize,
+}
+
+/// Why a thread stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they say what they mean")]
+pub enum SwitchReason {
+    Preempted,
+    Blocked,
+    Joining,
+    Sleeping,
+    Yielded,
+    Spinning,
+    Finished,
+}
+
+/// What an event did. Values are widened to 128 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they say what they mean")]
+pub enum Action {
+    Load { address: usize, size: u8, order: Order, value: u128 },
+    Store { address: usize, size: u8, order: Order, value: u128 },
+    Rmw { address: usize, size: u8, order: Order, op: Rmw, read: u128, written: u128 },
+    Cas { address: usize, size: u8, order: Order, expected: u128, new: u128, read: u128 },
+    Fence { order: Order },
+    Wait { address: usize, expected: u32, blocks: bool, timeout: Option<u64> },
+    Woken { address: usize, timed_out: bool },
+    Wake { address: usize, woken: Vec<ThreadId> },
+    Spawn { thread: ThreadId },
+    Join { thread: ThreadId },
+    Begin,
+    End,
+    Yield,
+    Sleep { ns: u64 },
+    Panic { message: String },
+}
+
+impl Trace {
+    /// An empty trace that keeps the last `limit` events.
+    pub fn new(limit: usize) -> Trace {
+        Trace { events: Vec::new(), omitted: 0, limit, switched: None }
+    }
+
+    pub(crate) fn record(&mut self, thread: ThreadId, action: Action) {
+        if self.events.len() >= self.limit {
+            // Dropping half at a time keeps the cost per event constant.
+            let drop = self.limit / 2;
+            self.events.drain(..drop);
+            self.omitted += drop as u64;
+        }
+        // The end of a thread is recorded from the explorer's stack, where there is nothing to see.
+        let stack = if matches!(action, Action::End | Action::Begin) { Vec::new() } else { call_stack() };
+        let switch = self.switched.take();
+        self.events.push(Event { thread, action, stack, switch });
+    }
+
+    pub(crate) fn switch(&mut self, reason: SwitchReason) {
+        self.switched.get_or_insert(reason);
+    }
+}
+
+/// A hash of everything that the function returning to `pc` can depend on besides shared memory: its callee-saved
+/// registers and the stack from its frame to the thread's beginning.
+pub(crate) fn machine_state(pc: usize, stack_top: usize) -> u64 {
+    struct Search {
+        pc: usize,
+        top: usize,
+        hash: u64,
+    }
+    extern "C" fn visit(context: *mut c_void, search: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let search = &mut *search.cast::<Search>();
+            if _Unwind_GetIP(context) != search.pc {
+                return CONTINUE;
+            }
+            // rbx, rbp, r12 to r15: what a function may keep in registers across a call.
+            for register in [3, 6, 12, 13, 14, 15] {
+                search.hash = mix(search.hash, _Unwind_GetGR(context, register) as u64);
+            }
+            let mut address = _Unwind_GetCFA(context) & !7;
+            search.hash = mix(search.hash, address as u64);
+            while address < search.top {
+                search.hash = mix(search.hash, (address as *const u64).read());
+                address += 8;
+            }
+        }
+        STOP
+    }
+    let mut search = Search { pc, top: stack_top, hash: 0 };
+    // SAFETY: the callback gets the search it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut search).cast()) };
+    search.hash
+}
+
+fn mix(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+/// The call stack of the caller, innermost first, without the frames of this crate being left out.
+pub fn call_stack() -> Vec<CallFrame> {
+    const DEEPEST: usize = 256;
+    extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let frames = &mut *frames.cast::<Vec<CallFrame>>();
+            frames.push(CallFrame {
+                return_address: _Unwind_GetIP(context),
+                frame_pointer: _Unwind_GetGR(context, 6),
+            });
+            if frames.len() < DEEPEST { CONTINUE } else { STOP }
+        }
+    }
+    let mut frames = Vec::with_capacity(32);
+    // SAFETY: the callback gets the vector it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut frames).cast()) };
+    frames
+}
+
+const CONTINUE: c_int = 0;
+const STOP: c_int = 5;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        visit: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+}

@@ -1,0 +1,317 @@
+//! Atomic accesses and fences, as LLVM's ThreadSanitizer pass calls them.
+//!
+//! Each symbol is a few instructions that add where the call came from (its return address and frame pointer) in the next
+//! free argument registers and jump to a Rust function. That is what tells the user's accesses from those of trusted code
+//! and costs less than a nanosecond.
+//!
+//! ```text
+//!   load             rdi place, esi order                          + rdx pc, rcx fp
+//!   store, rmw       rdi place, rsi value, edx order               + rcx pc, r8 fp
+//!   compare_exchange rdi place, rsi expected, rdx new,
+//!                    ecx success order, r8d failure order          + r8 pc, r9 fp, failure order moved into ecx bits 8..16
+//! ```
+
+use std::arch::naked_asm;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use raddle_engine::event::{Order, Rmw};
+use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::hooks::{self, Caller};
+
+macro_rules! entry {
+    ($name:ident, load, $imp:path) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!("mov rdx, [rsp]", "mov rcx, rbp", "jmp {}", sym $imp)
+        }
+    };
+    ($name:ident, store, $imp:path) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!("mov rcx, [rsp]", "mov r8, rbp", "jmp {}", sym $imp)
+        }
+    };
+    ($name:ident, compare_exchange, $imp:path) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!("shl r8d, 8", "or ecx, r8d", "mov r8, [rsp]", "mov r9, rbp", "jmp {}", sym $imp)
+        }
+    };
+}
+
+macro_rules! atomics {
+    ($module:ident, $int:ty, $atomic:ty, {
+        $load:ident, $store:ident, $cas:ident, $cas_weak:ident, $cas_strong:ident,
+        $($rmw:ident = $op:ident),*
+    }) => {
+        mod $module {
+            use super::*;
+
+            unsafe extern "C" fn load(place: *const $int, order: u32, pc: usize, fp: usize) -> $int {
+                // SAFETY: instrumented code loads from here.
+                unsafe {
+                    match engine_of_virtual_thread() {
+                        Some(engine) => hooks::load(engine, Caller { pc, fp }, place, Order::from_abi(order)),
+                        None => (*place.cast::<$atomic>()).load(Ordering::SeqCst),
+                    }
+                }
+            }
+
+            unsafe extern "C" fn store(place: *mut $int, value: $int, order: u32, pc: usize, fp: usize) {
+                // SAFETY: instrumented code stores here.
+                unsafe {
+                    match engine_of_virtual_thread() {
+                        Some(engine) => hooks::store(engine, Caller { pc, fp }, place, value, Order::from_abi(order)),
+                        None if order == 5 => (*place.cast::<$atomic>()).store(value, Ordering::SeqCst),
+                        None => (*place.cast::<$atomic>()).store(value, Ordering::Release),
+                    }
+                }
+            }
+
+            unsafe extern "C" fn compare_exchange(
+                place: *mut $int, expected: $int, new: $int, order: u32, pc: usize, fp: usize,
+            ) -> $int {
+                // SAFETY: instrumented code exchanges here.
+                unsafe {
+                    match engine_of_virtual_thread() {
+                        Some(engine) => {
+                            let order = Order::from_abi(order);
+                            hooks::compare_exchange(engine, Caller { pc, fp }, place, expected, new, order)
+                        }
+                        None => {
+                            let atomic = &*place.cast::<$atomic>();
+                            match atomic.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
+                                Ok(read) | Err(read) => read,
+                            }
+                        }
+                    }
+                }
+            }
+
+            entry!($load, load, load);
+            entry!($store, store, store);
+            entry!($cas, compare_exchange, compare_exchange);
+            entry!($cas_weak, compare_exchange, compare_exchange_flag);
+            entry!($cas_strong, compare_exchange, compare_exchange_flag);
+
+            /// The form that C's `atomic_compare_exchange` takes: the expected value by reference, success as result.
+            unsafe extern "C" fn compare_exchange_flag(
+                place: *mut $int, expected: *mut $int, new: $int, order: u32, pc: usize, fp: usize,
+            ) -> bool {
+                // SAFETY: as above; `expected` is the caller's variable.
+                unsafe {
+                    let wanted = *expected;
+                    let read = compare_exchange(place, wanted, new, order, pc, fp);
+                    *expected = read;
+                    read == wanted
+                }
+            }
+
+            $(
+                #[allow(non_snake_case, reason = "named after the operation")]
+                mod $op {
+                    use super::*;
+
+                    unsafe extern "C" fn rmw(place: *mut $int, operand: $int, order: u32, pc: usize, fp: usize) -> $int {
+                        // SAFETY: instrumented code modifies this place.
+                        unsafe {
+                            match engine_of_virtual_thread() {
+                                Some(engine) => {
+                                    let order = Order::from_abi(order);
+                                    hooks::rmw(engine, Caller { pc, fp }, place, operand, Rmw::$op, order)
+                                }
+                                None => native!($op, &*place.cast::<$atomic>(), operand),
+                            }
+                        }
+                    }
+
+                    entry!($rmw, store, rmw);
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! native {
+    (Swap, $atomic:expr, $operand:expr) => {
+        $atomic.swap($operand, Ordering::SeqCst)
+    };
+    (Add, $atomic:expr, $operand:expr) => {
+        $atomic.fetch_add($operand, Ordering::SeqCst)
+    };
+    (Sub, $atomic:expr, $operand:expr) => {
+        $atomic.fetch_sub($operand, Ordering::SeqCst)
+    };
+    (And, $atomic:expr, $operand:expr) => {
+        $atomic.fetch_and($operand, Ordering::SeqCst)
+    };
+    (Or, $atomic:expr, $operand:expr) => {
+        $atomic.fetch_or($operand, Ordering::SeqCst)
+    };
+    (Xor, $atomic:expr, $operand:expr) => {
+        $atomic.fetch_xor($operand, Ordering::SeqCst)
+    };
+    (Nand, $atomic:expr, $operand:expr) => {
+        $atomic.fetch_nand($operand, Ordering::SeqCst)
+    };
+}
+
+atomics!(bits8, u8, AtomicU8, {
+    __tsan_atomic8_load, __tsan_atomic8_store, __tsan_atomic8_compare_exchange_val,
+    __tsan_atomic8_compare_exchange_weak, __tsan_atomic8_compare_exchange_strong,
+    __tsan_atomic8_exchange = Swap, __tsan_atomic8_fetch_add = Add, __tsan_atomic8_fetch_sub = Sub,
+    __tsan_atomic8_fetch_and = And, __tsan_atomic8_fetch_or = Or, __tsan_atomic8_fetch_xor = Xor,
+    __tsan_atomic8_fetch_nand = Nand
+});
+atomics!(bits16, u16, AtomicU16, {
+    __tsan_atomic16_load, __tsan_atomic16_store, __tsan_atomic16_compare_exchange_val,
+    __tsan_atomic16_compare_exchange_weak, __tsan_atomic16_compare_exchange_strong,
+    __tsan_atomic16_exchange = Swap, __tsan_atomic16_fetch_add = Add, __tsan_atomic16_fetch_sub = Sub,
+    __tsan_atomic16_fetch_and = And, __tsan_atomic16_fetch_or = Or, __tsan_atomic16_fetch_xor = Xor,
+    __tsan_atomic16_fetch_nand = Nand
+});
+atomics!(bits32, u32, AtomicU32, {
+    __tsan_atomic32_load, __tsan_atomic32_store, __tsan_atomic32_compare_exchange_val,
+    __tsan_atomic32_compare_exchange_weak, __tsan_atomic32_compare_exchange_strong,
+    __tsan_atomic32_exchange = Swap, __tsan_atomic32_fetch_add = Add, __tsan_atomic32_fetch_sub = Sub,
+    __tsan_atomic32_fetch_and = And, __tsan_atomic32_fetch_or = Or, __tsan_atomic32_fetch_xor = Xor,
+    __tsan_atomic32_fetch_nand = Nand
+});
+atomics!(bits64, u64, AtomicU64, {
+    __tsan_atomic64_load, __tsan_atomic64_store, __tsan_atomic64_compare_exchange_val,
+    __tsan_atomic64_compare_exchange_weak, __tsan_atomic64_compare_exchange_strong,
+    __tsan_atomic64_exchange = Swap, __tsan_atomic64_fetch_add = Add, __tsan_atomic64_fetch_sub = Sub,
+    __tsan_atomic64_fetch_and = And, __tsan_atomic64_fetch_or = Or, __tsan_atomic64_fetch_xor = Xor,
+    __tsan_atomic64_fetch_nand = Nand
+});
+
+/// 128 bits fill two argument registers each, which leaves no room for the caller: such accesses always count as the
+/// user's. Outside an exploration they are `cmpxchg16b`.
+mod bits128 {
+    use super::*;
+
+    /// Passed for the caller: outside the program's code, so that the access is the user's.
+    const UNKNOWN: Caller = Caller { pc: 0, fp: 0 };
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_load(place: *const u128, order: u32) -> u128 {
+        // SAFETY: instrumented code loads from here.
+        unsafe {
+            match engine_of_virtual_thread() {
+                Some(engine) => hooks::load(engine, UNKNOWN, place, Order::from_abi(order)),
+                None => native_compare_exchange(place.cast_mut(), 0, 0),
+            }
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_store(place: *mut u128, value: u128, order: u32) {
+        // SAFETY: instrumented code stores here.
+        unsafe {
+            match engine_of_virtual_thread() {
+                Some(engine) => hooks::store(engine, UNKNOWN, place, value, Order::from_abi(order)),
+                None => _ = native_rmw(place, value, Rmw::Swap),
+            }
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_compare_exchange_val(
+        place: *mut u128,
+        expected: u128,
+        new: u128,
+        order: u32,
+        _failure: u32,
+    ) -> u128 {
+        // SAFETY: instrumented code exchanges here.
+        unsafe {
+            match engine_of_virtual_thread() {
+                Some(engine) => {
+                    hooks::compare_exchange(engine, UNKNOWN, place, expected, new, Order::from_abi(order))
+                }
+                None => native_compare_exchange(place, expected, new),
+            }
+        }
+    }
+
+    macro_rules! rmw {
+        ($($name:ident = $op:ident),*) => {$(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(place: *mut u128, operand: u128, order: u32) -> u128 {
+                // SAFETY: instrumented code modifies this place.
+                unsafe {
+                    match engine_of_virtual_thread() {
+                        Some(engine) => {
+                            hooks::rmw(engine, UNKNOWN, place, operand, Rmw::$op, Order::from_abi(order))
+                        }
+                        None => native_rmw(place, operand, Rmw::$op),
+                    }
+                }
+            }
+        )*};
+    }
+    rmw!(
+        __tsan_atomic128_exchange = Swap,
+        __tsan_atomic128_fetch_add = Add,
+        __tsan_atomic128_fetch_sub = Sub,
+        __tsan_atomic128_fetch_and = And,
+        __tsan_atomic128_fetch_or = Or,
+        __tsan_atomic128_fetch_xor = Xor,
+        __tsan_atomic128_fetch_nand = Nand
+    );
+
+    unsafe fn native_rmw(place: *mut u128, operand: u128, op: Rmw) -> u128 {
+        use raddle_engine::hooks::Int;
+        // SAFETY: the caller's.
+        unsafe {
+            let mut seen = native_compare_exchange(place, 0, 0);
+            loop {
+                let now = native_compare_exchange(place, seen, seen.apply(op, operand));
+                if now == seen {
+                    return seen;
+                }
+                seen = now;
+            }
+        }
+    }
+
+    unsafe fn native_compare_exchange(place: *mut u128, expected: u128, new: u128) -> u128 {
+        let (low, high): (u64, u64);
+        // SAFETY: the place is 16 bytes, aligned, and writable; every x86-64 machine that instrumented code with 128-bit
+        // atomics was compiled for has the instruction. rbx is reserved by the compiler and exchanged by hand.
+        unsafe {
+            std::arch::asm!(
+                "xchg rbx, {new_low}",
+                "lock cmpxchg16b [{place}]",
+                "mov rbx, {new_low}",
+                new_low = inout(reg) new as u64 => _,
+                place = in(reg) place,
+                inout("rax") expected as u64 => low,
+                inout("rdx") (expected >> 64) as u64 => high,
+                in("rcx") (new >> 64) as u64,
+                options(nostack)
+            );
+        }
+        u128::from(low) | u128::from(high) << 64
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_atomic_thread_fence(order: u32) {
+    match engine_of_virtual_thread() {
+        // SAFETY: a virtual thread of the running engine.
+        Some(engine) => unsafe { hooks::fence(engine, Order::from_abi(order)) },
+        None => match Order::from_abi(order) {
+            Order::Relaxed => {}
+            _ => std::sync::atomic::fence(Ordering::SeqCst),
+        },
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: u32) {
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
+}

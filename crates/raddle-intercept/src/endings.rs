@@ -1,0 +1,103 @@
+//! Ways in which code under test ends more than its own work: `abort`, `exit`, and panics.
+
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+
+use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::{ThreadId, hooks, sys};
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn abort() -> ! {
+    if let Some(engine) = engine_of_virtual_thread() {
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::end_process(engine, Some(libc::SIGABRT), 0) }
+    }
+    // SAFETY: the C library's function never returns.
+    unsafe {
+        let real = sys::real_symbol(c"abort");
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> !>(real)()
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn exit(code: c_int) -> ! {
+    if let Some(engine) = engine_of_virtual_thread() {
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::end_process(engine, None, code) }
+    }
+    // SAFETY: the C library's function never returns.
+    unsafe {
+        let real = sys::real_symbol(c"exit");
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> !>(real)(code)
+    }
+}
+
+/// Every Rust panic that unwinds comes through here. Whether it ends its thread is a matter of who catches it: the
+/// outermost handlers on a thread's stack are std's own and that of the coroutine.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut c_void) -> c_int {
+    // SAFETY: the contract of `_Unwind_RaiseException`, which is passed on.
+    unsafe {
+        if let Some(engine) = engine_of_virtual_thread()
+            && handlers_on_stack(exception, hooks::current_stack(engine)) <= OUTERMOST
+        {
+            hooks::panic_ends_thread(engine);
+        }
+        let real = sys::real_symbol(c"_Unwind_RaiseException");
+        std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*mut c_void) -> c_int>(real)(exception)
+    }
+}
+
+/// Handlers around the whole of a thread.
+const OUTERMOST: usize = 2;
+
+/// How many frames of the calling thread would catch the exception, if those further in did not.
+unsafe fn handlers_on_stack(exception: *mut c_void, (_, bottom, len): (ThreadId, usize, usize)) -> usize {
+    const SEARCH_PHASE: c_int = 1;
+    const HANDLER_FOUND: c_int = 6;
+    const STOP: c_int = 5;
+    /// `MOZ\0RUST`, the class of Rust's exceptions.
+    const RUST: u64 = 0x4d4f_5a00_5255_5354;
+
+    struct Count {
+        exception: *mut c_void,
+        stack: Range<usize>,
+        handlers: usize,
+    }
+    extern "C" fn visit(context: *mut c_void, count: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below. Frames without data for a
+        // personality routine catch nothing.
+        unsafe {
+            let count = &mut *count.cast::<Count>();
+            if !count.stack.contains(&_Unwind_GetCFA(context)) {
+                return STOP;
+            }
+            if !_Unwind_GetLanguageSpecificData(context).is_null()
+                && rust_eh_personality(1, SEARCH_PHASE, RUST, count.exception, context) == HANDLER_FOUND
+            {
+                count.handlers += 1;
+            }
+        }
+        0
+    }
+    let mut count = Count { exception, stack: bottom..bottom + len, handlers: 0 };
+    // SAFETY: the callback gets what it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut count).cast()) };
+    count.handlers
+}
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        visit: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+    fn _Unwind_GetLanguageSpecificData(context: *mut c_void) -> *mut c_void;
+    fn rust_eh_personality(
+        version: c_int,
+        actions: c_int,
+        class: u64,
+        exception: *mut c_void,
+        context: *mut c_void,
+    ) -> c_int;
+}

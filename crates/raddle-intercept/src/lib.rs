@@ -1,0 +1,31 @@
+//! The C symbols that the program calls and Raddle answers.
+//!
+//! Linking this crate puts its definitions before the C library's. On a thread that is not part of an exploration each of
+//! them passes straight on; on a virtual thread it becomes a call of [`raddle_engine::hooks`].
+//!
+//! | module | symbols |
+//! |---|---|
+//! | [`mod@atomics`] | `__tsan_atomic*`: what LLVM's ThreadSanitizer pass turns atomic accesses and fences into |
+//! | [`mod@plain`] | `__tsan_read*`, `__tsan_write*`, `__tsan_mem*`: what it announces plain accesses by |
+//! | [`mod@syscalls`] | `syscall`: futex, randomness, thread ids |
+//! | [`mod@threads`] | `pthread_*`, `sched_yield`, `sigaltstack`, thread-local destructors |
+//! | [`mod@clocks`] | `clock_gettime`, `nanosleep` and relatives |
+//! | [`mod@memory`] | `malloc` and relatives |
+//! | [`mod@endings`] | `abort`, `exit`, and the raising of panics |
+//!
+//! **Invariant:** nothing here decides anything. A symbol that is missing is added here; what it means is the engine's.
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "every function here has the contract of the C symbol it stands for"
+)]
+
+pub mod atomics;
+pub mod clocks;
+pub mod endings;
+pub mod memory;
+pub mod plain;
+pub mod syscalls;
+pub mod threads;
+
+/// Makes sure that the linker keeps this crate: called by whoever depends on it.
+pub fn link() {}

@@ -1,0 +1,112 @@
+//! `malloc` and its relatives. Where the memory comes from is [`raddle_engine::isolate::heap`]'s decision.
+//!
+//! A block that existed before the exploration is never freed within it: its owner is rolled back after each execution and must
+//! find it, and the C library's notes about its blocks are rolled back with them.
+//! Outside explorations everything goes to the C library under its other names (`__libc_malloc`, ...), which exist for this.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use raddle_engine::isolate::heap::{self, Source};
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut c_void;
+    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+    fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    fn __libc_free(block: *mut c_void);
+    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+}
+
+/// What the C library aligns every block to.
+const ALIGN: usize = 16;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
+    match heap::source() {
+        // SAFETY: the contract of `malloc`.
+        Source::Process => unsafe { __libc_malloc(size) },
+        source => heap::allocate(source, size, ALIGN).cast(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    match heap::source() {
+        // SAFETY: the contract of `calloc`.
+        Source::Process => unsafe { __libc_calloc(count, size) },
+        source => {
+            let Some(size) = count.checked_mul(size) else { return ptr::null_mut() };
+            let block = heap::allocate(source, size, ALIGN);
+            if !block.is_null() {
+                // SAFETY: a block of that size. It may have been used before.
+                unsafe { block.write_bytes(0, size) };
+            }
+            block.cast()
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    let source = heap::source();
+    // SAFETY: the contract of `realloc`.
+    unsafe {
+        if block.is_null() {
+            return malloc(size);
+        }
+        let owned = heap::owns(block.addr());
+        if source == Source::Process && !owned {
+            return __libc_realloc(block, size);
+        }
+        let old = if owned { heap::usable(block.cast()) } else { libc::malloc_usable_size(block) };
+        if owned && size <= old && size >= old / 2 {
+            return block;
+        }
+        let new = malloc(size);
+        if !new.is_null() {
+            ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(size));
+            free(block);
+        }
+        new
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free(block: *mut c_void) {
+    // SAFETY: the contract of `free`.
+    unsafe {
+        if heap::owns(block.addr()) {
+            heap::free(block.cast());
+        } else if heap::source() == Source::Process {
+            __libc_free(block);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
+    match heap::source() {
+        // SAFETY: the contract of `memalign`.
+        Source::Process => unsafe { __libc_memalign(align, size) },
+        source => heap::allocate(source, size, align.max(ALIGN)).cast(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
+    // SAFETY: the contract of `aligned_alloc`.
+    unsafe { memalign(align, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
+    // SAFETY: the contract of `posix_memalign`.
+    unsafe {
+        let block = memalign(align, size);
+        if block.is_null() {
+            return libc::ENOMEM;
+        }
+        out.write(block);
+        0
+    }
+}

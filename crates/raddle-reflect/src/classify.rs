@@ -1,0 +1,192 @@
+//! What an atomic access is, judged by the functions around it.
+//!
+//! Most atomic accesses of a small program are not its author's: handles are counted, threads are started and joined.
+//! They are inlined into the author's functions (or are generic, and so compiled with them) and are instrumented like
+//! everything else. Only the innermost frame that is not plumbing decides: further out everything is called by some
+//! `std::thread` closure, the author's own code included.
+
+use crate::names::{first_argument, members, owner};
+
+/// What an atomic access at a code address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Site {
+    /// The program's own synchronisation, or a library's on its behalf.
+    User,
+    /// How the standard library starts, names and joins threads; no program can tell its order.
+    ThreadBookkeeping,
+    /// A handle (`Arc`, `Weak`) is made: the count goes up.
+    RefCountUp,
+    /// A handle is given up: the count goes down.
+    RefCountDown,
+    /// Part of the load and compare-exchange loop that the instrumentation made of one operation (`fetch_min`, ...).
+    /// Only meant for loads and compare-exchanges: the operation itself has the same address when it was left whole.
+    ExpandedRmw(&'static str),
+    /// Only plumbing (`AtomicUsize::fetch_sub`, ...): what it is depends on the caller.
+    /// Unoptimised code does not inline it; ask again with the return address of the function that holds this one.
+    Plumbing,
+}
+
+/// One function around an access, inlined or not.
+pub(crate) struct Around<'a> {
+    /// The demangled linkage name: full path, generic arguments perhaps only as `T`.
+    pub(crate) path: String,
+    /// The name in the debug information, with its generic arguments.
+    pub(crate) name: &'a str,
+}
+
+/// Judges an access by the functions around it, innermost first.
+pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site {
+    for (depth, frame) in frames.into_iter().enumerate() {
+        let owner = owner(&frame.path);
+        if owner.starts_with("core::sync::atomic") {
+            if let Some(operation) = expanded(&frame.path)
+                && depth <= 1
+            {
+                return Site::ExpandedRmw(operation);
+            }
+        } else if owner.starts_with("alloc::sync::") || owner == "alloc::sync" {
+            let role = members(&frame.path).find_map(counting);
+            match role {
+                // Joining reads a count, and so does `is_finished`: the caller decides.
+                Some(Site::User) if pointee_is_of_thread(&frame) => {}
+                Some(_) if pointee_is_of_thread(&frame) => return Site::ThreadBookkeeping,
+                Some(role) => return role,
+                None => {}
+            }
+        } else if owner.starts_with("std::thread::") || owner == "std::thread" {
+            match members(&frame.path).find_map(thread_role) {
+                Some(ThreadRole::Asked) => return Site::User,
+                Some(ThreadRole::Local) => {}
+                None => return Site::ThreadBookkeeping,
+            }
+        } else if is_bookkeeping(owner) {
+            return Site::ThreadBookkeeping;
+        } else if !is_plumbing(owner) {
+            return Site::User;
+        }
+    }
+    Site::Plumbing
+}
+
+fn expanded(path: &str) -> Option<&'static str> {
+    Some(match path.rsplit("::").next()?.split('<').next()? {
+        "atomic_min" | "atomic_umin" | "fetch_min" => "fetch_min",
+        "atomic_max" | "atomic_umax" | "fetch_max" => "fetch_max",
+        "atomic_nand" | "fetch_nand" => "fetch_nand",
+        "atomic_and" | "fetch_and" => "fetch_and",
+        "atomic_or" | "fetch_or" => "fetch_or",
+        "atomic_xor" | "fetch_xor" => "fetch_xor",
+        _ => return None,
+    })
+}
+
+/// What a method of `Arc` or `Weak` does to the counts; none for those that leave them alone.
+fn counting(method: &str) -> Option<Site> {
+    match method {
+        "clone" | "upgrade" | "downgrade" | "increment_strong_count" | "increment_strong_count_in" => {
+            Some(Site::RefCountUp)
+        }
+        "drop" | "drop_slow" | "decrement_strong_count" | "decrement_strong_count_in" => {
+            Some(Site::RefCountDown)
+        }
+        // These read a count and act on it.
+        "get_mut" | "try_unwrap" | "into_inner" | "unwrap_or_clone" | "make_mut" | "is_unique"
+        | "strong_count" | "weak_count" => Some(Site::User),
+        _ => None,
+    }
+}
+
+/// `Arc<std::thread::Packet<()>>` and the like: the thread's own data, shared by its handles.
+fn pointee_is_of_thread(frame: &Around<'_>) -> bool {
+    let of_thread = |pointee: &str| pointee.starts_with("std::thread::");
+    first_argument(frame.name).is_some_and(of_thread)
+        || frame
+            .path
+            .split_once("alloc::sync::")
+            .and_then(|(_, rest)| first_argument(rest))
+            .is_some_and(of_thread)
+}
+
+enum ThreadRole {
+    /// The program asked for this: a token, or a question about another thread.
+    Asked,
+    /// Thread-locals: a way into the program's own code.
+    Local,
+}
+
+fn thread_role(member: &str) -> Option<ThreadRole> {
+    match member {
+        "park" | "park_timeout" | "park_timeout_ms" | "unpark" | "is_finished" => Some(ThreadRole::Asked),
+        "local" | "LocalKey" | "with" | "try_with" => Some(ThreadRole::Local),
+        _ => None,
+    }
+}
+
+/// Parts of the standard library besides `std::thread` that keep accounts of threads: output capture, panic counts.
+fn is_bookkeeping(owner: &str) -> bool {
+    ["std::panicking", "std::io::stdio", "std::rt", "std::sys::thread"]
+        .iter()
+        .any(|module| within(owner, module))
+}
+
+/// Code that only passes on what its caller wants.
+fn is_plumbing(owner: &str) -> bool {
+    // An unmangled or generated function without any path, such as a shim, tells nothing.
+    !owner.contains("::")
+        || within(owner, "core")
+        || [
+            "alloc::boxed",
+            "alloc::vec",
+            "alloc::rc",
+            "std::panic",
+            "std::sys::thread_local",
+            "std::sys::backtrace",
+        ]
+        .iter()
+        .any(|module| within(owner, module))
+}
+
+fn within(owner: &str, module: &str) -> bool {
+    owner.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(frames: &[(&str, &str)], expected: Site) {
+        let frames = frames.iter().map(|&(path, name)| Around { path: path.to_owned(), name });
+        assert_eq!(classify(frames), expected);
+    }
+
+    const FETCH_SUB: (&str, &str) = ("core::sync::atomic::AtomicUsize::fetch_sub", "fetch_sub");
+    const BODY: (&str, &str) = ("std::thread::Builder::spawn_unchecked_::{{closure}}", "{closure#1}<(), ()>");
+
+    #[test]
+    fn counts_are_told_from_what_is_counted() {
+        let drop =
+            ("<alloc::sync::Arc<T,A> as core::ops::drop::Drop>::drop", "drop<my::Queue, alloc::Global>");
+        check(&[FETCH_SUB, drop, ("my::main", "main")], Site::RefCountDown);
+        check(&[FETCH_SUB, ("<my::Queue as core::ops::drop::Drop>::drop", "drop"), drop], Site::User);
+        check(&[("alloc::sync::Arc<T,A>::get_mut", "get_mut<u8>"), ("my::main", "main")], Site::User);
+        check(&[("alloc::sync::Weak<T,A>::upgrade::{{closure}}", "{closure#0}<u8>")], Site::RefCountUp);
+    }
+
+    #[test]
+    fn the_data_of_threads_is_bookkeeping_unless_asked_for() {
+        let count =
+            ("alloc::sync::Arc<T,A>::strong_count", "strong_count<std::thread::Packet<()>, alloc::Global>");
+        check(&[count, ("std::thread::JoinInner<T>::join", "join<()>")], Site::ThreadBookkeeping);
+        check(&[count, ("std::thread::JoinHandle<T>::is_finished", "is_finished<()>")], Site::User);
+        let v0 = "<alloc::sync::Arc<std::thread::Packet<()>> as core::ops::drop::Drop>::drop";
+        check(&[FETCH_SUB, (v0, "drop"), ("my::main", "main")], Site::ThreadBookkeeping);
+    }
+
+    #[test]
+    fn only_the_innermost_frame_decides() {
+        check(&[FETCH_SUB, ("my::work::{{closure}}", "{closure#0}"), BODY], Site::User);
+        check(&[FETCH_SUB, BODY, ("my::main", "main")], Site::ThreadBookkeeping);
+        check(&[FETCH_SUB], Site::Plumbing);
+    }
+}

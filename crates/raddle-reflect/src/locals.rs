@@ -1,0 +1,103 @@
+//! Locals and parameters of a function that keeps its frame pointer.
+
+use gimli::{AttributeValue, Operation};
+
+use crate::dwarf::{Entry, Offset, covers, reference, text};
+use crate::types::Types;
+
+/// A local or parameter that lives in the frame.
+pub(crate) struct Local<'d> {
+    pub(crate) name: &'d str,
+    /// Where it lies, relative to the frame pointer.
+    pub(crate) offset: i64,
+    pub(crate) of: Offset,
+}
+
+/// The locals in scope at a code address of a function, innermost scopes last.
+///
+/// Only the program's own, and of these only those with a place in the frame, reckoned from the frame pointer, as unoptimised code has them.
+pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64) -> Vec<Local<'d>> {
+    let mut locals = Vec::new();
+    let Ok(mut entries) = types.unit.entries_raw(Some(function)) else { return locals };
+    let mut entry = Entry::null();
+    if !matches!(entries.read_entry(&mut entry), Ok(true)) || !based_on_frame_pointer(types, &entry) {
+        return locals;
+    }
+    // The functions around what is being read, with their depths, and whether they are the standard library's: `dst` of
+    // `atomic_store` would be a name for everything.
+    let mut functions = vec![(0, is_of_std(types, &entry))];
+    // The depth of a scope that does not hold the address: everything below it is stepped over.
+    let mut outside = isize::MAX;
+    while entries.next_depth() > 0 {
+        match entries.read_entry(&mut entry) {
+            Ok(true) if entry.depth() > outside => continue,
+            Ok(true) => outside = isize::MAX,
+            Ok(false) => continue,
+            Err(_) => break,
+        }
+        while functions.last().is_some_and(|&(depth, _)| depth >= entry.depth()) {
+            functions.pop();
+        }
+        match entry.tag() {
+            gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine => {
+                if !covers(types.dwarf, types.unit, &entry, address) {
+                    outside = entry.depth();
+                } else if entry.tag() == gimli::DW_TAG_inlined_subroutine {
+                    functions.push((entry.depth(), is_of_std(types, &entry)));
+                }
+            }
+            gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
+                if functions.last().is_none_or(|(_, std)| !std) {
+                    locals.extend(local(types, &entry));
+                }
+            }
+            _ => outside = entry.depth(),
+        }
+    }
+    locals
+}
+
+/// Whether a function was declared in the standard library's namespaces.
+fn is_of_std<'d>(types: &Types<'_, 'd>, function: &Entry<'d>) -> bool {
+    let declared = |entry: &Entry<'d>| {
+        reference(types.unit, entry, gimli::DW_AT_abstract_origin)
+            .or_else(|| reference(types.unit, entry, gimli::DW_AT_specification))
+    };
+    // An inlined call refers to the function's abstract entry, and that to its declaration.
+    let mut at = Some(function.offset());
+    for _ in 0..3 {
+        let Some(offset) = at else { return false };
+        if types.table.is_std(offset) {
+            return true;
+        }
+        at = types.unit.entry(offset).ok().as_ref().and_then(declared);
+    }
+    false
+}
+
+fn based_on_frame_pointer(types: &Types<'_, '_>, function: &Entry<'_>) -> bool {
+    let Some(AttributeValue::Exprloc(base)) = function.attr_value(gimli::DW_AT_frame_base) else {
+        return false;
+    };
+    let mut operations = base.operations(types.unit.encoding());
+    // rbp on x86-64, x29 on aarch64.
+    matches!(operations.next(), Ok(Some(Operation::Register { register: gimli::Register(6 | 29) })))
+}
+
+fn local<'d>(types: &Types<'_, 'd>, entry: &Entry<'d>) -> Option<Local<'d>> {
+    let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
+    let mut operations = expression.operations(types.unit.encoding());
+    let (Operation::FrameOffset { offset }, None) = (operations.next().ok()??, operations.next().ok()?)
+    else {
+        return None;
+    };
+    // A variable of an inlined function has its name and type where the function was written.
+    let origin = reference(types.unit, entry, gimli::DW_AT_abstract_origin);
+    let origin = origin.and_then(|origin| types.unit.entry(origin).ok());
+    let described = origin.as_ref().unwrap_or(entry);
+    Some(Local {
+        name: text(types.dwarf, types.unit, described, gimli::DW_AT_name)?,
+        offset,
+        of: reference(types.unit, described, gimli::DW_AT_type)?,
+    })
+}

@@ -1,0 +1,190 @@
+//! The calls around an event, as its author wrote them.
+
+use std::collections::BTreeMap;
+
+use crate::failure::{Frame, Trace};
+
+/// The calls around an event, outermost first, and the line of code that made it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls {
+    pub(super) levels: Vec<Level>,
+    /// How many of the levels are the program's own; the one after them is what it called of the standard library.
+    pub(super) own: usize,
+    pub(super) line: Option<String>,
+}
+
+/// One call: two events with the same level are taken to be under the same call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Level {
+    pub(super) function: String,
+    /// The line of the call, and everything outside it.
+    caller: Option<u32>,
+    /// The line of the call, for people.
+    pub(super) called_at: Option<String>,
+}
+
+/// Names lines of code as shortly as can be told apart.
+pub(super) struct Lines {
+    /// Each file's short name.
+    short: BTreeMap<String, String>,
+}
+
+impl Lines {
+    pub(super) fn of(trace: &Trace) -> Lines {
+        let files: std::collections::BTreeSet<&str> = trace
+            .frames
+            .iter()
+            .filter(|frame| !frame.internal)
+            .filter_map(|frame| frame.file.as_deref())
+            .collect();
+        let short = files.iter().map(|&file| {
+            // As many directories as it takes to be the only one.
+            let mut from = file.len();
+            while let Some(at) = file[..from].rfind('/') {
+                let tail = &file[at..];
+                from = at;
+                if files.iter().filter(|other| other.ends_with(tail) || **other == &tail[1..]).count() <= 1 {
+                    return (file.to_owned(), tail[1..].to_owned());
+                }
+            }
+            (file.to_owned(), file.to_owned())
+        });
+        Lines { short: short.collect() }
+    }
+
+    /// `queue.rs:12`.
+    pub(super) fn name(&self, frame: &Frame) -> Option<String> {
+        let file = frame.file.as_deref()?;
+        let file = self.short.get(file).map_or(file, String::as_str);
+        Some(match frame.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.to_owned(),
+        })
+    }
+}
+
+/// The calls around a stack of the trace.
+pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
+    // Innermost first.
+    let mut stack = Vec::new();
+    let mut next = at;
+    while let Some(node) = next.and_then(|index| trace.stacks.get(index as usize)) {
+        let Some(frame) = trace.frames.get(node.frame as usize) else { break };
+        stack.push((frame, node.caller));
+        next = node.caller.filter(|&caller| Some(caller) < next);
+    }
+    let Some(innermost) = stack.iter().position(|(frame, _)| !frame.internal) else {
+        let line = stack.first().and_then(|(frame, _)| lines.name(frame));
+        return Calls { levels: Vec::new(), own: 0, line };
+    };
+    let mut levels = Vec::new();
+    let mut called_at = None;
+    for (frame, caller) in stack[innermost..].iter().rev().filter(|(frame, _)| !frame.internal) {
+        levels.push(Level { function: short(&frame.function), caller: *caller, called_at: called_at.take() });
+        called_at = lines.name(frame);
+    }
+    let own = levels.len();
+    let line = called_at.clone();
+    // What the program called of the standard library says more than what that did: `Mutex::lock`.
+    if let Some((frame, caller)) = innermost.checked_sub(1).map(|at| stack[at])
+        && is_telling(&frame.function)
+    {
+        levels.push(Level { function: short(&frame.function), caller, called_at });
+    }
+    Calls { levels, own, line }
+}
+
+/// A function's last two names: `my_crate::queue::Queue<T>::push` is `Queue::push`.
+pub(super) fn short(function: &str) -> String {
+    // `<my_crate::Queue<T> as Drop>::drop` is `Queue::drop`.
+    if let Some(rest) = function.strip_prefix('<')
+        && let Some((of, method)) = split_qualified(rest)
+    {
+        return without_arguments(&format!("{}::{method}", segments(of).last().unwrap_or(&of)));
+    }
+    let segments = segments(function);
+    // A closure is named by the function it is in.
+    let closures = segments.iter().rev().take_while(|segment| segment.starts_with('{')).count();
+    let keep = 2.max(closures + 1).min(segments.len());
+    without_arguments(&segments[segments.len() - keep..].join("::"))
+}
+
+/// `Mutex<T>::lock` is `Mutex::lock` to someone who reads one trace.
+fn without_arguments(path: &str) -> String {
+    let mut depth = 0;
+    let mut before = ' ';
+    let kept = path.chars().filter(|&c| {
+        let arrow = before == '-' && c == '>';
+        before = c;
+        match c {
+            '<' => depth += 1,
+            '>' if !arrow => {
+                depth -= 1;
+                return false;
+            }
+            _ => {}
+        }
+        depth <= 0
+    });
+    kept.collect()
+}
+
+/// Loads and stores are shown themselves; what they are inside of tells nothing.
+fn is_telling(function: &str) -> bool {
+    let path = function.trim_start_matches(['<', '&']);
+    !["core::", "alloc::boxed", "alloc::vec", "std::thread::spawn", "std::thread::scope"]
+        .iter()
+        .any(|plumbing| path.starts_with(plumbing))
+}
+
+fn split_qualified(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0;
+    let mut of = None;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if text[..at].ends_with('-') => {}
+            '>' if depth == 0 => {
+                let method = text[at + 1..].strip_prefix("::")?;
+                return Some((of.unwrap_or(&text[..at]), method));
+            }
+            '>' => depth -= 1,
+            ' ' if depth == 0 && of.is_none() && text[at..].starts_with(" as ") => of = Some(&text[..at]),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The parts of a path, split outside angle brackets only.
+fn segments(path: &str) -> Vec<&str> {
+    let mut segments = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in path.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if !path[..at].ends_with('-') => depth -= 1,
+            ':' if depth == 0 && at >= start && path[at..].starts_with("::") => {
+                segments.push(&path[start..at]);
+                start = at + 2;
+            }
+            _ => {}
+        }
+    }
+    segments.push(path.get(start..).unwrap_or_default());
+    segments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn functions_keep_their_last_two_names() {
+        assert_eq!(short("my_crate::queue::Queue<T>::push"), "Queue::push");
+        assert_eq!(short("<my_crate::Queue<a::T> as Drop>::drop"), "Queue::drop");
+        assert_eq!(short("my_crate::tests::works::{closure}"), "works::{closure}");
+        assert_eq!(short("works::{closure}::{closure}"), "works::{closure}::{closure}");
+        assert_eq!(short("main"), "main");
+    }
+}

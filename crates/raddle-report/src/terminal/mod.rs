@@ -1,0 +1,39 @@
+//! A failure as a page in the terminal: what went wrong, who waits for whom, and how it came about.
+
+mod calls;
+mod interleaving;
+mod layout;
+mod places;
+mod scenario;
+mod style;
+mod summary;
+mod text;
+mod words;
+
+use std::path::Path;
+
+use crate::failure::Failure;
+
+pub use style::Style;
+
+/// Renders a failure; `file` is where it was written, for the line that tells how to replay it.
+///
+/// ```
+/// # let example = include_str!("../../tests/example.json");
+/// # let failure: raddle_report::Failure = serde_json::from_str(example).unwrap();
+/// use raddle_report::{Style, render};
+///
+/// let page = render(&failure, Style { width: 80, colour: false, unicode: true }, None);
+/// assert!(page.starts_with("error: panic in test `counter::lost_update`"));
+/// ```
+pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
+    let mut page = text::Page::new(style);
+    summary::headline(failure, &mut page);
+    summary::threads(failure, &mut page);
+    if let Some(scenario) = &failure.scenario {
+        scenario::table(scenario, &mut page);
+    }
+    layout::interleaving(failure, &mut page);
+    summary::how_to_replay(failure, file, &mut page);
+    page.finish()
+}

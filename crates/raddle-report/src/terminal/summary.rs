@@ -1,0 +1,197 @@
+//! The beginning and the end of the page: what went wrong, how the threads stood, how to see it again.
+
+use std::path::Path;
+
+use super::calls::{Lines, calls, short};
+use super::text::{Line, Page, Paint};
+use super::words;
+use crate::failure::{Action, Failure, Kind, ThreadEnd};
+
+/// Prints what went wrong, where, and the message.
+pub(super) fn headline(failure: &Failure, page: &mut Page) {
+    let what = match failure.kind {
+        Kind::Panic => "panic",
+        Kind::Deadlock => "deadlock",
+        Kind::Livelock => "livelock",
+        Kind::StepLimit => "step limit reached",
+        Kind::TimeLimit => "time limit reached",
+        Kind::ThreadLeak => "thread leak",
+        Kind::Crash => "crash",
+        Kind::StackOverflow => "stack overflow",
+        Kind::Exit => "exit",
+    };
+    let test = format!(" in test `{}`", failure.test);
+    page.wrapped(0, 2, Line::of(Paint::Error, format!("error: {what}")).with(Paint::Bold, test));
+    if let Some((thread, place)) = scene(failure) {
+        let arrow = if page.style.unicode { "──▶" } else { "-->" };
+        let thread = words::full_name(failure, thread);
+        page.wrapped(
+            1,
+            4,
+            Line::of(Paint::Dim, format!("{arrow} ")).with(Paint::Plain, format!("{place}, in {thread}")),
+        );
+    }
+    for line in failure.message.lines() {
+        page.wrapped(2, 2, Line::of(Paint::Plain, line));
+    }
+}
+
+/// Prints how the threads that had not ended stood, and the cycle if they wait for each other in one.
+pub(super) fn threads(failure: &Failure, page: &mut Page) {
+    let lines = Lines::of(&failure.trace);
+    let unfinished: Vec<(u32, &ThreadEnd)> = failure
+        .threads
+        .iter()
+        .enumerate()
+        .map(|(thread, state)| (thread as u32, &state.end))
+        .filter(|(_, end)| !matches!(end, ThreadEnd::Finished | ThreadEnd::Panicked))
+        .collect();
+    // Where one thread panicked, how far the others had come is in the interleaving.
+    if unfinished.is_empty() || matches!(failure.kind, Kind::Panic) {
+        return;
+    }
+    page.blank();
+    let texts: Vec<_> =
+        unfinished.iter().map(|&(thread, end)| (thread, standing(failure, thread, end))).collect();
+    let name = texts.iter().map(|(thread, _)| words::full_name(failure, *thread).len()).max().unwrap_or(0);
+    let stands: Vec<_> =
+        unfinished.iter().map(|&(thread, end)| where_it_stands(failure, thread, end, &lines)).collect();
+    let width = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+    let longest = stands.iter().flatten().map(|place| place.chars().count()).max().unwrap_or(0);
+    let aligned = 2 + name + 2 + width + 2 + longest <= page.style.width;
+    for ((thread, text), place) in texts.into_iter().zip(stands) {
+        let mut line = Line::of(Paint::ThreadName(thread), words::full_name(failure, thread));
+        line.pad_to(name + 2);
+        line.push(Paint::Plain, text);
+        if let Some(place) = place {
+            if aligned {
+                line.pad_to(name + 2 + width + 2);
+            } else {
+                line.push(Paint::Plain, ", ");
+            }
+            line.push(Paint::Dim, place);
+        }
+        page.wrapped(2, name + 2, line);
+    }
+    if let Some(cycle) = cycle(failure) {
+        let arrow = page.style.glyphs().arrow;
+        let mut line = Line::of(Paint::Bold, "cycle: ");
+        for (thread, on) in &cycle {
+            line.push(Paint::ThreadName(*thread), words::tag(*thread));
+            line.push(Paint::Plain, format!(" {arrow} "));
+            // A thread that another waits for is the next in the ring itself.
+            if !on.starts_with("thread ") {
+                line.push(Paint::Plain, format!("{on} {arrow} "));
+            }
+        }
+        line.push(Paint::ThreadName(cycle[0].0), words::tag(cycle[0].0));
+        page.wrapped(2, 4, line);
+    }
+}
+
+/// Prints which search found the failure and how to see it again.
+pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut Page) {
+    let found = &failure.found_by;
+    page.blank();
+    let text = format!(
+        "strategy {}, seed {}, execution {}",
+        found.strategy,
+        found.seed,
+        words::counted(found.execution, "").trim_end_matches(['s', ' '])
+    );
+    page.wrapped(0, 10, Line::of(Paint::Bold, "found by: ").with(Paint::Plain, text));
+    if let Some(file) = file {
+        // Not wrapped: it is there to be copied.
+        let text = format!("cargo raddle replay {}", shell_word(&file.display().to_string()));
+        page.line(Line::of(Paint::Bold, "replay:   ").with(Paint::Plain, text));
+    }
+}
+
+/// The line of the user's code where it went wrong, and in which thread.
+fn scene(failure: &Failure) -> Option<(u32, String)> {
+    let trace = &failure.trace;
+    let event = match failure.kind {
+        Kind::Panic => {
+            trace.events.iter().rev().find(|event| matches!(event.action, Action::Panic { .. }))?
+        }
+        Kind::Crash | Kind::StackOverflow | Kind::Exit => {
+            trace.events.iter().rev().find(|event| event.at.is_some())?
+        }
+        _ => return None,
+    };
+    let mut at = event.at;
+    while let Some(node) = at.and_then(|index| trace.stacks.get(index as usize)) {
+        let frame = trace.frames.get(node.frame as usize)?;
+        if !frame.internal {
+            let file = frame.file.as_deref()?;
+            let place = frame.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
+            return Some((event.thread, place));
+        }
+        at = node.caller.filter(|&caller| Some(caller) < at);
+    }
+    None
+}
+
+fn standing(failure: &Failure, thread: u32, end: &ThreadEnd) -> String {
+    match end {
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } if on != &format!("thread {holder}") => {
+            if *holder == thread {
+                format!("waits for {on}, which it holds itself")
+            } else {
+                format!("waits for {on}, held by {}", words::tag(*holder))
+            }
+        }
+        ThreadEnd::Waiting { on, .. } => match on.strip_prefix("thread ") {
+            Some(other) => format!("waits for T{other} to end"),
+            None => format!("waits for {on}"),
+        },
+        ThreadEnd::Runnable if failure.kind == Kind::ThreadLeak => {
+            "was still running when the test had returned".to_owned()
+        }
+        ThreadEnd::Runnable if failure.kind == Kind::Livelock => "spins".to_owned(),
+        ThreadEnd::Runnable => "could go on".to_owned(),
+        ThreadEnd::Finished | ThreadEnd::Panicked => String::new(),
+    }
+}
+
+/// `at bank.rs:12 in Bank::transfer`
+fn where_it_stands(failure: &Failure, thread: u32, end: &ThreadEnd, lines: &Lines) -> Option<String> {
+    let at = match end {
+        ThreadEnd::Waiting { at: Some(at), .. } => Some(*at),
+        _ => failure.trace.events.iter().rev().find(|event| event.thread == thread && event.at.is_some())?.at,
+    };
+    let around = calls(&failure.trace, at, lines);
+    let line = around.line?;
+    Some(match around.own.checked_sub(1).map(|innermost| &around.levels[innermost]) {
+        Some(level) => format!("at {line} in {}", short(&level.function)),
+        None => format!("at {line}"),
+    })
+}
+
+/// The threads that wait for each other in a ring, each with what it waits for.
+fn cycle(failure: &Failure) -> Option<Vec<(u32, &str)>> {
+    let next = |thread: u32| match &failure.threads.get(thread as usize)?.end {
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => Some((on.as_str(), *holder)),
+        _ => None,
+    };
+    (0..failure.threads.len() as u32).find_map(|start| {
+        let mut ring = Vec::new();
+        let mut thread = start;
+        loop {
+            let (on, holder) = next(thread)?;
+            ring.push((thread, on));
+            if holder == start {
+                return Some(ring);
+            }
+            if ring.iter().any(|(seen, _)| *seen == holder) {
+                return None;
+            }
+            thread = holder;
+        }
+    })
+}
+
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%=,".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,201 @@
+//! Lines made of painted pieces: their width is known, whatever their colours.
+
+use super::Style;
+
+/// What a piece of text is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paint {
+    Plain,
+    /// What went wrong.
+    Error,
+    /// Headings and calls.
+    Bold,
+    /// What may be skipped by the eye: places, lines.
+    Dim,
+    /// What a thread does.
+    Thread(u32),
+    /// The name of a thread.
+    ThreadName(u32),
+}
+
+/// A line, or a part of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line(Vec<(Paint, String)>);
+
+/// Everything printed so far.
+pub(super) struct Page {
+    pub(super) style: Style,
+    out: String,
+}
+
+impl Line {
+    pub(super) fn new() -> Line {
+        Line::default()
+    }
+
+    pub(super) fn of(paint: Paint, text: impl Into<String>) -> Line {
+        Line::new().with(paint, text)
+    }
+
+    pub(super) fn with(mut self, paint: Paint, text: impl Into<String>) -> Line {
+        self.push(paint, text);
+        self
+    }
+
+    pub(super) fn push(&mut self, paint: Paint, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.0.push((paint, text));
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Line) {
+        self.0.extend(other.0);
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.chars().count()).sum()
+    }
+
+    pub(super) fn pad_to(&mut self, width: usize) {
+        let now = self.width();
+        self.push(Paint::Plain, " ".repeat(width.saturating_sub(now)));
+    }
+
+    /// Breaks the line at spaces (or within a word that is too long) into lines of at most `width`, those after the
+    /// first of at most `width - indent`.
+    pub(super) fn wrap(self, width: usize, indent: usize) -> Vec<Line> {
+        let mut lines = vec![Line::new()];
+        let mut room = width.max(1);
+        for (paint, text) in self.0 {
+            for word in words(&text) {
+                let mut word = word;
+                let blank = word.trim().is_empty();
+                let fits = word.trim_end().chars().count() <= room;
+                if !fits && lines.last().is_some_and(|line| line.width() > 0) {
+                    lines.push(Line::new());
+                    room = width.saturating_sub(indent).max(1);
+                    if blank {
+                        continue;
+                    }
+                }
+                while word.trim_end().chars().count() > room {
+                    let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);
+                    lines.last_mut().expect("never empty").push(paint, &word[..cut]);
+                    word = &word[cut..];
+                    lines.push(Line::new());
+                    room = width.saturating_sub(indent).max(1);
+                }
+                lines.last_mut().expect("never empty").push(paint, word);
+                room = room.saturating_sub(word.chars().count());
+            }
+        }
+        lines
+    }
+}
+
+impl Page {
+    pub(super) fn new(style: Style) -> Page {
+        // Narrower than this nothing can be said.
+        Page { style: Style { width: style.width.max(20), ..style }, out: String::new() }
+    }
+
+    pub(super) fn line(&mut self, line: Line) {
+        let mut end = self.out.len();
+        for (paint, text) in line.0 {
+            self.paint(paint, &text);
+            if !text.trim_end().is_empty() {
+                end = self.out.len();
+            }
+        }
+        // No spaces at the end of a line; those inside a coloured piece are rare enough to stay.
+        self.out.truncate(end);
+        let trimmed = self.out.trim_end_matches(' ').len();
+        self.out.truncate(trimmed);
+        self.out.push('\n');
+    }
+
+    pub(super) fn text(&mut self, paint: Paint, text: impl Into<String>) {
+        self.line(Line::of(paint, text));
+    }
+
+    pub(super) fn blank(&mut self) {
+        self.out.push('\n');
+    }
+
+    /// A line with an indent, broken where the terminal ends, the rest indented further.
+    pub(super) fn wrapped(&mut self, indent: usize, hanging: usize, line: Line) {
+        let hanging = hanging.min(self.style.width / 3);
+        let width = self.style.width.saturating_sub(indent);
+        for (number, part) in line.wrap(width, hanging).into_iter().enumerate() {
+            let indent = if number == 0 { indent } else { indent + hanging };
+            let mut whole = Line::of(Paint::Plain, " ".repeat(indent));
+            whole.append(part);
+            self.line(whole);
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    fn paint(&mut self, paint: Paint, text: &str) {
+        let code = match paint {
+            Paint::Plain => "",
+            Paint::Error => "1;31",
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            Paint::Thread(thread) => THREADS[thread as usize % THREADS.len()].0,
+            Paint::ThreadName(thread) => THREADS[thread as usize % THREADS.len()].1,
+        };
+        if self.style.colour && !code.is_empty() && !text.trim().is_empty() {
+            self.out.push_str(&format!("\x1b[{code}m{text}\x1b[0m"));
+        } else {
+            self.out.push_str(text);
+        }
+    }
+}
+
+/// Colours that read on black and on white; red is kept for errors.
+const THREADS: [(&str, &str); 5] =
+    [("", "1"), ("36", "1;36"), ("33", "1;33"), ("35", "1;35"), ("32", "1;32")];
+
+/// Words with the spaces that follow them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(' ')
+}
+
+/// The few signs that are more than ASCII where they may be.
+pub(super) struct Glyphs {
+    pub(super) arrow: &'static str,
+    pub(super) rule: &'static str,
+    pub(super) bar: &'static str,
+    pub(super) dots: &'static str,
+    pub(super) inside: &'static str,
+    /// Corners and crossings of a table, row by row.
+    pub(super) table: [[&'static str; 3]; 3],
+}
+
+impl Style {
+    pub(super) fn glyphs(self) -> Glyphs {
+        if self.unicode {
+            Glyphs {
+                arrow: "→",
+                rule: "─",
+                bar: "│",
+                dots: "…",
+                inside: "›",
+                table: [["┌", "┬", "┐"], ["├", "┼", "┤"], ["└", "┴", "┘"]],
+            }
+        } else {
+            Glyphs {
+                arrow: "->",
+                rule: "-",
+                bar: "|",
+                dots: "...",
+                inside: ">",
+                table: [["+", "+", "+"], ["+", "+", "+"], ["+", "+", "+"]],
+            }
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Failures as an engine would report them, made by hand.
+#![allow(dead_code, reason = "each test file uses some of them")]
+
+use raddle_report::failure::*;
+
+/// Builds a failure event by event.
+pub(crate) struct Sample {
+    failure: Failure,
+    last: Option<u32>,
+}
+
+impl Sample {
+    pub(crate) fn new(test: &str, kind: Kind, message: &str) -> Sample {
+        // From JSON, so that a new optional field of the model does not concern the samples.
+        let failure = serde_json::json!({
+            "format": FORMAT,
+            "test": test,
+            "kind": kind,
+            "message": message,
+            "build": {"binary": "counter-1f0c9a7b", "id": "9f86d081884c7d65", "package": "counter"},
+            "found_by": {"strategy": "random", "seed": 42, "execution": 17},
+            "schedule": "",
+            "threads": [],
+            "trace": {"events": [], "stacks": [], "frames": []},
+        });
+        Sample { failure: serde_json::from_value(failure).unwrap(), last: None }
+    }
+
+    pub(crate) fn thread(mut self, name: Option<&str>, end: ThreadEnd) -> Sample {
+        self.failure.threads.push(Thread { name: name.map(str::to_owned), end });
+        self
+    }
+
+    pub(crate) fn waiting(self, name: Option<&str>, on: &str, held_by: Option<u32>, stack: &str) -> Sample {
+        let mut sample = self;
+        let at = sample.stack(stack);
+        sample.thread(name, ThreadEnd::Waiting { on: on.to_owned(), held_by, at })
+    }
+
+    /// An event of a thread; `stack` is `function file:line` from the outside in, parts separated by ` > `. A function
+    /// of the standard library begins with `std::`, `core::` or `alloc::`.
+    pub(crate) fn event(mut self, thread: u32, stack: &str, action: Action) -> Sample {
+        let switch = (self.last.is_some_and(|last| last != thread)).then_some(Switch::Preempted);
+        self.push(thread, stack, action, switch);
+        self
+    }
+
+    /// As `event`, after a switch for this reason.
+    pub(crate) fn after(mut self, reason: Switch, thread: u32, stack: &str, action: Action) -> Sample {
+        self.push(thread, stack, action, Some(reason));
+        self
+    }
+
+    pub(crate) fn found_by(mut self, strategy: &str, seed: u64, execution: u64) -> Sample {
+        let found_by = &mut self.failure.found_by;
+        (found_by.strategy, found_by.seed, found_by.execution) = (strategy.to_owned(), seed, execution);
+        self
+    }
+
+    pub(crate) fn scenario(mut self, scenario: Scenario) -> Sample {
+        self.failure.scenario = Some(scenario);
+        self
+    }
+
+    pub(crate) fn omitted(mut self, events: u64) -> Sample {
+        self.failure.trace.omitted = events;
+        self
+    }
+
+    pub(crate) fn done(mut self) -> Failure {
+        let events = &self.failure.trace.events;
+        self.failure.schedule = Schedule(events.iter().map(|event| event.thread as u16).collect());
+        self.failure
+    }
+
+    fn push(&mut self, thread: u32, stack: &str, action: Action, switch: Option<Switch>) {
+        let at = self.stack(stack);
+        self.last = Some(thread);
+        self.failure.trace.events.push(Event { thread, action, at, switch });
+    }
+
+    fn stack(&mut self, stack: &str) -> Option<u32> {
+        let mut caller = None;
+        for part in stack.split(" > ").filter(|part| !part.is_empty()) {
+            let (function, place) = part.rsplit_once(' ').expect("a function and a place");
+            let (file, line) = place.split_once(':').expect("a file and a line");
+            let internal =
+                ["std::", "core::", "alloc::", "<alloc::", "test::"].iter().any(|c| function.starts_with(c));
+            let frame = Frame {
+                function: function.to_owned(),
+                file: Some(file.to_owned()),
+                line: Some(line.parse().unwrap()),
+                internal,
+            };
+            let trace = &mut self.failure.trace;
+            let frame = index_of(&mut trace.frames, frame);
+            caller = Some(index_of(&mut trace.stacks, StackNode { frame, caller }));
+        }
+        caller
+    }
+}
+
+fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
+    let at = list.iter().position(|other| *other == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    });
+    at as u32
+}
+
+pub(crate) fn named(name: &str) -> Place {
+    let address = 0x5000 + name.bytes().fold(0, |sum, byte| sum * 31 % 4096 + u64::from(byte)) * 8;
+    Place { name: Some(name.to_owned()), address, size: 8 }
+}
+
+pub(crate) fn unnamed(address: u64) -> Place {
+    Place { name: None, address, size: 4 }
+}
+
+pub(crate) fn load(place: Place, order: Order, value: u128) -> Action {
+    Action::Load { place, order, value: Value(value) }
+}
+
+pub(crate) fn store(place: Place, order: Order, value: u128) -> Action {
+    Action::Store { place, order, value: Value(value) }
+}
+
+pub(crate) fn cas(place: Place, order: Order, expected: u128, new: u128, read: u128) -> Action {
+    Action::Cas { place, order, expected: Value(expected), new: Value(new), read: Value(read) }
+}
+
+pub(crate) fn rmw(op: &str, place: Place, order: Order, read: u128, written: u128) -> Action {
+    Action::Rmw { place, order, op: op.to_owned(), read: Value(read), written: Value(written) }
+}
+
+pub(crate) fn wait(place: Place, expected: u128) -> Action {
+    Action::Wait { place, expected: Value(expected), blocks: true, timeout_ns: None }
+}
+
+/// Two threads increment a counter by a load and a store.
+pub(crate) fn lost_update() -> Failure {
+    use Order::*;
+    let inc = |thread: &str, line: u32, inside: &str| {
+        format!(
+            "counter::lost_update::{{closure}}::{{closure}} tests/counter.rs:{thread} > my_crate::Counter::inc src/lib.rs:{line} > core::sync::atomic::AtomicUsize::{inside} core/src/sync/atomic.rs:2800"
+        )
+    };
+    let value = || named("counter.value");
+    let spawn = |line: u32| {
+        format!(
+            "counter::lost_update::{{closure}} tests/counter.rs:{line} > std::thread::spawn std/src/thread/mod.rs:720"
+        )
+    };
+    let end = |line: u32| format!("counter::lost_update::{{closure}} tests/counter.rs:{line}");
+    Sample::new(
+        "counter::lost_update",
+        Kind::Panic,
+        "assertion `left == right` failed\n  left: 1\n right: 2",
+    )
+    .thread(Some("main"), ThreadEnd::Panicked)
+    .thread(None, ThreadEnd::Finished)
+    .thread(None, ThreadEnd::Finished)
+    .event(0, "", Action::Begin)
+    .event(0, &spawn(11), Action::Spawn { thread: 1 })
+    .event(0, &spawn(12), Action::Spawn { thread: 2 })
+    .event(1, "", Action::Begin)
+    .event(1, &inc("11", 7, "load"), load(value(), Acquire, 0))
+    .event(2, "", Action::Begin)
+    .event(2, &inc("12", 7, "load"), load(value(), Acquire, 0))
+    .event(2, &inc("12", 8, "store"), store(value(), Release, 1))
+    .event(2, "", Action::End)
+    .after(Switch::Finished, 1, &inc("11", 8, "store"), store(value(), Release, 1))
+    .event(1, "", Action::End)
+    .after(Switch::Finished, 0, &end(13), Action::Join { thread: 1 })
+    .event(0, &end(14), Action::Join { thread: 2 })
+    .event(
+        0,
+        &format!("{} > my_crate::Counter::get src/lib.rs:12 > core::sync::atomic::AtomicUsize::load core/src/sync/atomic.rs:2800", end(15)),
+        load(value(), Acquire, 1),
+    )
+    .event(
+        0,
+        &format!("{} > core::panicking::panic_fmt core/src/panicking.rs:80", end(15)),
+        Action::Panic { message: "assertion `left == right` failed\n  left: 1\n right: 2".to_owned() },
+    )
+    .done()
+}
+
+/// Two threads take two locks in opposite orders.
+pub(crate) fn deadlock() -> Failure {
+    use Order::*;
+    let transfer = |line: u32| {
+        format!(
+            "bank::opposite::{{closure}}::{{closure}} tests/bank.rs:30 > my_crate::Bank::transfer src/bank.rs:{line} > std::sync::poison::mutex::Mutex<T>::lock std/src/sync/poison/mutex.rs:450 > core::sync::atomic::AtomicU32::compare_exchange core/src/sync/atomic.rs:2900"
+        )
+    };
+    let main = "bank::opposite::{closure} tests/bank.rs:33 > std::thread::JoinHandle<T>::join std/src/thread/mod.rs:1700";
+    let (a, b) = (|| named("my_crate::A"), || named("my_crate::B"));
+    Sample::new("bank::opposite", Kind::Deadlock, "no thread can go on: T1 and T2 wait for each other")
+        .waiting(Some("main"), "thread 1", Some(1), main)
+        .waiting(Some("left"), "mutex `B`", Some(2), &transfer(21))
+        .waiting(Some("right"), "mutex `A`", Some(1), &transfer(21))
+        .event(0, "", Action::Begin)
+        .event(0, "bank::opposite::{closure} tests/bank.rs:29", Action::Spawn { thread: 1 })
+        .event(0, "bank::opposite::{closure} tests/bank.rs:31", Action::Spawn { thread: 2 })
+        .after(Switch::Joining, 1, "", Action::Begin)
+        .event(1, &transfer(20), cas(a(), Acquire, 0, 1, 0))
+        .event(2, "", Action::Begin)
+        .event(2, &transfer(20), cas(b(), Acquire, 0, 1, 0))
+        .event(1, &transfer(21), cas(b(), Acquire, 0, 1, 1))
+        .event(1, &transfer(21), rmw("swap", b(), Acquire, 1, 2))
+        .event(1, &transfer(21), wait(b(), 2))
+        .after(Switch::Blocked, 2, &transfer(21), cas(a(), Acquire, 0, 1, 1))
+        .event(2, &transfer(21), rmw("swap", a(), Acquire, 1, 2))
+        .event(2, &transfer(21), wait(a(), 2))
+        .done()
+}
+
+/// Two threads each wait in a loop for the other's flag.
+pub(crate) fn livelock() -> Failure {
+    use Order::*;
+    let wait = |line: u32| format!("handshake::polite::{{closure}} tests/handshake.rs:{line}");
+    Sample::new(
+        "handshake::polite",
+        Kind::Livelock,
+        "every thread that runs waits in a loop for a change that no thread can make",
+    )
+    .waiting(Some("main"), "thread 1", Some(1), "handshake::polite tests/handshake.rs:30")
+    .thread(None, ThreadEnd::Runnable)
+    .thread(None, ThreadEnd::Runnable)
+    .found_by("pct:3", 7, 1203)
+    .event(1, "", Action::Begin)
+    .event(1, &wait(12), store(unnamed(0x7f00_0010), Relaxed, 1))
+    .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
+    .event(1, &wait(14), Action::Yield)
+    .after(Switch::Spinning, 2, "", Action::Begin)
+    .event(2, &wait(19), rmw("fetch_or", unnamed(0x7f00_0014), SeqCst, 0, 4))
+    .event(2, &wait(20), load(unnamed(0x7f00_0010), Relaxed, 1))
+    .event(2, &wait(20), load(unnamed(0x7f00_0018), Relaxed, 0xffff_ffff))
+    .after(Switch::Spinning, 1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 4))
+    .event(1, &wait(14), Action::Sleep { ns: 1_500_000 })
+    .after(Switch::Sleeping, 2, &wait(20), load(unnamed(0x7f00_0010), Relaxed, 1))
+    .done()
+}
+
+/// A thread that nobody joins.
+pub(crate) fn thread_leak() -> Failure {
+    let body = |line: u32| {
+        format!("pool::drops::{{closure}} tests/pool.rs:40 > my_crate::Pool::work src/pool.rs:{line}")
+    };
+    Sample::new(
+        "pool::drops",
+        Kind::ThreadLeak,
+        "thread T1 `worker` was still running when the closure returned",
+    )
+    .thread(Some("main"), ThreadEnd::Finished)
+    .thread(Some("worker"), ThreadEnd::Runnable)
+    .event(0, "", Action::Begin)
+    .event(
+        0,
+        "pool::drops::{closure} tests/pool.rs:40 > my_crate::Pool::new src/pool.rs:9",
+        Action::Spawn { thread: 1 },
+    )
+    .event(
+        0,
+        "pool::drops::{closure} tests/pool.rs:41 > <my_crate::Pool as Drop>::drop src/pool.rs:30",
+        store(named("pool.closed"), Order::SeqCst, 1),
+    )
+    .event(0, "", Action::End)
+    .after(Switch::Finished, 1, "", Action::Begin)
+    .event(1, &body(15), load(named("pool.closed"), Order::SeqCst, 1))
+    .done()
+}
+
+/// A scenario of operations whose results no order explains.
+pub(crate) fn scenario() -> Failure {
+    use Order::*;
+    let operation = |call: &str, result: Option<&str>| Operation {
+        call: call.to_owned(),
+        result: result.map(str::to_owned),
+    };
+    let push = |line: u32| format!("my_crate::Queue<T>::push src/queue.rs:{line}");
+    let node = |line: u32| {
+        format!("my_crate::Queue<T>::push src/queue.rs:20 > my_crate::Node<T>::new src/queue.rs:{line}")
+    };
+    let pop = |line: u32| format!("my_crate::Queue<T>::pop src/queue.rs:{line}");
+    Sample::new("queue::Model", Kind::Panic, "no order of the operations explains the results")
+        .scenario(Scenario {
+            init: vec![operation("push(1)", Some("()"))],
+            parallel: vec![
+                vec![operation("push(2)", Some("()")), operation("pop()", Some("Some(1)"))],
+                vec![operation("pop()", Some("Some(1)")), operation("len()", None)],
+            ],
+            post: vec![operation("pop()", Some("None"))],
+        })
+        .thread(Some("main"), ThreadEnd::Finished)
+        .thread(None, ThreadEnd::Finished)
+        .thread(None, ThreadEnd::Finished)
+        .event(1, "", Action::Call { call: "push(2)".to_owned() })
+        .event(1, &node(50), store(unnamed(0x7f00_1000), Relaxed, 2))
+        .event(1, &node(51), store(unnamed(0x7f00_1008), Relaxed, 0))
+        .event(1, &node(52), Action::Fence { order: Release })
+        .event(1, &push(21), load(named("self.tail"), Acquire, 0x7f3a_0000_1230))
+        .event(2, "", Action::Call { call: "pop()".to_owned() })
+        .event(2, &pop(33), load(named("self.head"), Acquire, 0x7f3a_0000_1230))
+        .event(2, &pop(34), cas(named("self.head"), AcqRel, 0x7f3a_0000_1230, 0, 0x7f3a_0000_1230))
+        .event(2, "", Action::Return { call: "pop()".to_owned(), result: "Some(1)".to_owned() })
+        .event(1, &push(22), cas(named("self.tail"), AcqRel, 0x7f3a_0000_1230, 0x7f00_1000, 0x7f3a_0000_1230))
+        .event(1, "", Action::Return { call: "push(2)".to_owned(), result: "()".to_owned() })
+        .event(1, "", Action::Call { call: "pop()".to_owned() })
+        .event(1, &pop(33), load(named("self.head"), Acquire, 0))
+        .event(1, "", Action::Return { call: "pop()".to_owned(), result: "Some(1)".to_owned() })
+        .event(2, &pop(33), load(named("self.tail"), Relaxed, 0x7f00_1000))
+        .done()
+}
+
+/// Five threads and a condition.
+pub(crate) fn five_threads() -> Failure {
+    let mut sample =
+        Sample::new("barrier::opens", Kind::Panic, "a thread came through before the last arrived");
+    for name in [Some("main"), Some("worker-1"), Some("worker-2"), Some("worker-3"), Some("worker-4")] {
+        sample = sample.thread(name, ThreadEnd::Runnable);
+    }
+    let arrive = |line: u32| {
+        format!(
+            "barrier::opens::{{closure}} tests/barrier.rs:8 > my_crate::Barrier::wait src/barrier.rs:{line}"
+        )
+    };
+    for thread in 1..5 {
+        sample = sample.event(0, "barrier::opens tests/barrier.rs:7", Action::Spawn { thread });
+    }
+    for thread in 1..5 {
+        sample = sample.event(thread, "", Action::Begin).event(
+            thread,
+            &arrive(11),
+            rmw(
+                "fetch_sub",
+                named("my_crate::BARRIER.left"),
+                Order::AcqRel,
+                u128::from(5 - thread),
+                u128::from(4 - thread),
+            ),
+        );
+    }
+    sample
+        .event(4, &arrive(13), Action::Wake { place: named("my_crate::BARRIER.generation"), woken: vec![] })
+        .event(2, &arrive(14), load(named("my_crate::BARRIER.generation"), Order::Acquire, 0))
+        .event(
+            2,
+            &arrive(15),
+            Action::Panic { message: "a thread came through before the last arrived".to_owned() },
+        )
+        .done()
+}
+
+/// A thread that counts for a long time.
+pub(crate) fn long_trace() -> Failure {
+    let mut sample = Sample::new(
+        "spin::limit",
+        Kind::StepLimit,
+        "the execution made 100,000 events, and the limit is 100,000",
+    )
+    .thread(Some("main"), ThreadEnd::Runnable)
+    .thread(None, ThreadEnd::Runnable)
+    .omitted(99_000);
+    for step in 0..1000_u32 {
+        let thread = step / 3 % 2;
+        let stack = format!("spin::limit::{{closure}} tests/spin.rs:{}", 10 + step % 3);
+        sample = sample.event(
+            thread,
+            &stack,
+            rmw("fetch_add", named("TICKS"), Order::Relaxed, u128::from(step), u128::from(step) + 1),
+        );
+    }
+    sample.done()
+}

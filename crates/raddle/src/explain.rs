@@ -1,0 +1,392 @@
+//! Turns what the engine recorded into a [`Failure`]: addresses become source lines, functions and names.
+
+use std::collections::HashMap;
+
+use raddle_engine::event::Order;
+use raddle_engine::search::Found;
+use raddle_engine::thread::{State, ThreadId};
+use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
+use raddle_engine::{Outcome, trace};
+use raddle_reflect::{Program, Site};
+use raddle_report::failure::{self, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value};
+
+use crate::build;
+use crate::holders::Holders;
+
+/// The failure that an execution is, with everything that debug information can add.
+pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
+    let mut explainer = Explainer::new(program);
+    let mut events = Vec::with_capacity(trace.events.len());
+    for event in &trace.events {
+        events.push(explainer.event(event));
+    }
+    let holders = Holders::of(trace);
+    let threads = explainer.threads(found, trace, &holders);
+    let message = message(found, &threads);
+    Failure {
+        format: failure::FORMAT,
+        test,
+        kind: kind(&found.outcome),
+        message,
+        build: build::identity(program),
+        found_by: FoundBy { strategy: String::new(), seed: 0, execution: 0, exploration: 0 },
+        schedule: Schedule(found.schedule.clone()),
+        threads,
+        scenario: None,
+        trace: failure::Trace {
+            events,
+            stacks: explainer.stacks,
+            frames: explainer.frames,
+            omitted: trace.omitted,
+        },
+        file: None,
+    }
+}
+
+fn kind(outcome: &Outcome) -> Kind {
+    match outcome {
+        Outcome::Passed | Outcome::Diverged { .. } => unreachable!("neither is a failure of the code under test"),
+        Outcome::Panic { .. } => Kind::Panic,
+        Outcome::Deadlock => Kind::Deadlock,
+        Outcome::Livelock => Kind::Livelock,
+        Outcome::StepLimit => Kind::StepLimit,
+        Outcome::TimeLimit => Kind::TimeLimit,
+        Outcome::ThreadLeak => Kind::ThreadLeak,
+        Outcome::Crash { .. } => Kind::Crash,
+        Outcome::StackOverflow { .. } => Kind::StackOverflow,
+        Outcome::Exit { .. } => Kind::Exit,
+    }
+}
+
+/// One sentence for the person who reads the report.
+fn message(found: &Found, threads: &[failure::Thread]) -> String {
+    let said = || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
+    let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
+    match &found.outcome {
+        Outcome::Passed | Outcome::Diverged { .. } => String::new(),
+        Outcome::Panic { .. } => said(),
+        Outcome::Deadlock => match left() {
+            1 => "a thread waits for ever".to_owned(),
+            n => format!("{n} threads wait, and none of them can ever go on"),
+        },
+        Outcome::Livelock => "threads spin in loops whose condition no thread can change any more".to_owned(),
+        Outcome::StepLimit => format!(
+            "the execution made {} events and did not end; raise `max_steps` if that is not too many",
+            found.steps - 1
+        ),
+        Outcome::TimeLimit => {
+            "the execution did not end in time: it runs long between two events, or waits for something outside the \
+             process; raise `time_limit` if it only needs longer"
+                .to_owned()
+        }
+        Outcome::ThreadLeak => format!(
+            "the closure returned, but {} still waits and can never go on; join it, or use `allow_leaked_threads`",
+            match left() {
+                1 => "a thread".to_owned(),
+                n => format!("each of {n} threads"),
+            }
+        ),
+        Outcome::Crash { signal, address, .. } => match signal_name(*signal) {
+            "SIGABRT" => match &found.panic {
+                Some((_, text)) => format!("the code under test aborted after a panic: {text}"),
+                None => "the code under test aborted".to_owned(),
+            },
+            name @ ("SIGSEGV" | "SIGBUS") => format!("{name}: invalid memory access at {address:#x}"),
+            name => format!("the code under test was stopped by {name}"),
+        },
+        Outcome::StackOverflow { .. } => {
+            "a thread ran over the end of its stack; raise `stack_size` if it is not an endless recursion".to_owned()
+        }
+        Outcome::Exit { code } => format!("the code under test ended the process with exit code {code}"),
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        11 => "SIGSEGV",
+        _ => "a signal",
+    }
+}
+
+struct Explainer<'a> {
+    program: Option<&'a Program>,
+    frames: Vec<Frame>,
+    stacks: Vec<StackNode>,
+    frame_ids: HashMap<Frame, u32>,
+    stack_ids: HashMap<StackNode, u32>,
+    /// Frames of each code address, innermost inlined one first.
+    symbols: HashMap<usize, Vec<u32>>,
+    names: HashMap<usize, Option<String>>,
+    /// The latest stack of each thread: a place may be a local of a thread that waits.
+    latest: HashMap<ThreadId, Vec<CallFrame>>,
+}
+
+impl<'a> Explainer<'a> {
+    fn new(program: Option<&'a Program>) -> Explainer<'a> {
+        Explainer {
+            program,
+            frames: Vec::new(),
+            stacks: Vec::new(),
+            frame_ids: HashMap::new(),
+            stack_ids: HashMap::new(),
+            symbols: HashMap::new(),
+            names: HashMap::new(),
+            latest: HashMap::new(),
+        }
+    }
+
+    fn event(&mut self, event: &trace::Event) -> failure::Event {
+        let at = self.stack(&event.stack);
+        if !event.stack.is_empty() {
+            self.latest.insert(event.thread, event.stack.clone());
+        }
+        failure::Event {
+            thread: event.thread.into(),
+            action: self.action(event),
+            at,
+            switch: event.switch.map(switch),
+        }
+    }
+
+    fn action(&mut self, event: &trace::Event) -> failure::Action {
+        let widen = |threads: &[ThreadId]| threads.iter().map(|&thread| thread.into()).collect();
+        match &event.action {
+            &Action::Load { address, size, order: by, value } => {
+                failure::Action::Load { place: self.place(event, address, size), order: order(by), value: Value(value) }
+            }
+            &Action::Store { address, size, order: by, value } => failure::Action::Store {
+                place: self.place(event, address, size),
+                order: order(by),
+                value: Value(value),
+            },
+            &Action::Rmw { address, size, order: by, op, read, written } => failure::Action::Rmw {
+                place: self.place(event, address, size),
+                order: order(by),
+                op: op.name().to_owned(),
+                read: Value(read),
+                written: Value(written),
+            },
+            &Action::Cas { address, size, order: by, expected, new, read } => {
+                let place = self.place(event, address, size);
+                // The compiler may have made a loop around a compare-exchange of what the source calls `fetch_max`.
+                match self.expanded(&event.stack) {
+                    Some(op) => failure::Action::Rmw {
+                        place,
+                        order: order(by),
+                        op: op.to_owned(),
+                        read: Value(read),
+                        written: Value(new),
+                    },
+                    None => failure::Action::Cas {
+                        place,
+                        order: order(by),
+                        expected: Value(expected),
+                        new: Value(new),
+                        read: Value(read),
+                    },
+                }
+            }
+            &Action::Fence { order: by } => failure::Action::Fence { order: order(by) },
+            &Action::Wait { address, expected, blocks, timeout } => failure::Action::Wait {
+                place: self.place(event, address, 4),
+                expected: Value(expected.into()),
+                blocks,
+                timeout_ns: timeout,
+            },
+            &Action::Woken { address, timed_out } => {
+                failure::Action::Woken { place: self.place(event, address, 4), timed_out }
+            }
+            Action::Wake { address, woken } => {
+                failure::Action::Wake { place: self.place(event, *address, 4), woken: widen(woken) }
+            }
+            &Action::Spawn { thread } => failure::Action::Spawn { thread: thread.into() },
+            &Action::Join { thread } => failure::Action::Join { thread: thread.into() },
+            Action::Begin => failure::Action::Begin,
+            Action::End => failure::Action::End,
+            Action::Yield => failure::Action::Yield,
+            &Action::Sleep { ns } => failure::Action::Sleep { ns },
+            Action::Panic { message } => failure::Action::Panic { message: message.clone() },
+        }
+    }
+
+    fn expanded(&self, stack: &[CallFrame]) -> Option<&'static str> {
+        let program = self.program?;
+        stack.iter().take(8).find_map(|frame| match program.classify(frame.return_address as u64) {
+            Site::ExpandedRmw(op) => Some(op),
+            _ => None,
+        })
+    }
+
+    fn place(&mut self, event: &trace::Event, address: usize, size: u8) -> Place {
+        let known = self.names.get(&address).cloned().flatten();
+        let name = known.or_else(|| self.name(event, address));
+        self.names.insert(address, name.clone());
+        Place { name, address: address as u64, size }
+    }
+
+    /// The name of a static, else of a local in one of the frames that exist now.
+    fn name(&self, event: &trace::Event, address: usize) -> Option<String> {
+        let program = self.program?;
+        let local = |frames: &[CallFrame]| {
+            frames.iter().find_map(|frame| {
+                program.local_name(frame.return_address as u64, frame.frame_pointer as u64, address as u64)
+            })
+        };
+        program
+            .static_name(address as u64)
+            .or_else(|| local(&event.stack))
+            .or_else(|| self.latest.values().find_map(|frames| local(frames)))
+    }
+
+    /// The interned stack, without Raddle's own frames at either end.
+    fn stack(&mut self, stack: &[CallFrame]) -> Option<u32> {
+        let mut lines: Vec<u32> = Vec::new();
+        for frame in stack {
+            lines.extend(self.symbols(frame.return_address));
+        }
+        let ours = |&id: &u32| is_ours(&self.frames[id as usize].function);
+        let first = lines.iter().take_while(|id| ours(id)).count();
+        let last = lines[first..].iter().position(ours).map_or(lines.len(), |at| first + at);
+        let mut caller = None;
+        for &frame in lines[first..last].iter().rev() {
+            let node = StackNode { frame, caller };
+            let next = self.stacks.len() as u32;
+            let id = *self.stack_ids.entry(node).or_insert(next);
+            if id == next {
+                self.stacks.push(node);
+            }
+            caller = Some(id);
+        }
+        caller
+    }
+
+    fn symbols(&mut self, return_address: usize) -> Vec<u32> {
+        if let Some(known) = self.symbols.get(&return_address) {
+            return known.clone();
+        }
+        let frames = self.program.map_or_else(Vec::new, |program| program.frames(return_address as u64));
+        let ids: Vec<u32> = frames
+            .into_iter()
+            .map(|frame| {
+                let next = self.frames.len() as u32;
+                let id = *self.frame_ids.entry(frame.clone()).or_insert(next);
+                if id == next {
+                    self.frames.push(frame);
+                }
+                id
+            })
+            .collect();
+        self.symbols.insert(return_address, ids.clone());
+        ids
+    }
+
+    fn threads(&mut self, found: &Found, trace: &Trace, holders: &Holders) -> Vec<failure::Thread> {
+        let mut threads = Vec::new();
+        for (index, thread) in found.threads.iter().enumerate() {
+            let id = index as ThreadId;
+            let last = trace.events.iter().rev().find(|event| event.thread == id);
+            let at = last.and_then(|event| self.stack(&event.stack));
+            let end = match thread.state {
+                _ if thread.panicked => ThreadEnd::Panicked,
+                State::Finished => ThreadEnd::Finished,
+                State::Runnable => ThreadEnd::Runnable,
+                State::Join(other) => {
+                    ThreadEnd::Waiting { on: format!("thread {other}"), held_by: Some(other.into()), at }
+                }
+                State::Sleeping => ThreadEnd::Waiting { on: "the clock".to_owned(), held_by: None, at },
+                State::Spinning => ThreadEnd::Waiting { on: self.spun_on(last), held_by: None, at },
+                State::Futex { address, .. } => {
+                    let what = self.awaited(at);
+                    let name = self.names.get(&address).cloned().flatten();
+                    let on = match name {
+                        Some(name) => format!("{what} `{name}`"),
+                        None => what.to_owned(),
+                    };
+                    let holder = holders.holder(address).filter(|&holder| holder != id || what == "mutex");
+                    ThreadEnd::Waiting { on, held_by: holder.map(Into::into), at }
+                }
+            };
+            threads.push(failure::Thread { name: thread.name.clone(), end });
+        }
+        threads
+    }
+
+    fn spun_on(&self, last: Option<&trace::Event>) -> String {
+        let address = match last.map(|event| &event.action) {
+            Some(&(Action::Load { address, .. } | Action::Cas { address, .. })) => address,
+            _ => return "a loop".to_owned(),
+        };
+        match self.names.get(&address).cloned().flatten() {
+            Some(name) => format!("a change of `{name}`, in a loop"),
+            None => "a change, in a loop".to_owned(),
+        }
+    }
+
+    /// What kind of thing a stack waits for, by the functions on it, innermost first.
+    fn awaited(&self, mut stack: Option<u32>) -> &'static str {
+        const KINDS: [(&str, &str); 14] = [
+            ("Condvar", "condition"),
+            ("condvar", "condition"),
+            ("RwLock", "read-write lock"),
+            ("rwlock", "read-write lock"),
+            ("Once", "initialisation"),
+            ("once", "initialisation"),
+            ("Barrier", "barrier"),
+            ("Mutex", "mutex"),
+            ("mutex", "mutex"),
+            ("mpmc", "channel"),
+            ("mpsc", "channel"),
+            ("channel", "channel"),
+            ("park", "unpark"),
+            ("Parker", "unpark"),
+        ];
+        // A condition waits for its mutex too, but in a frame of the mutex; a channel parks: the outer frame tells more.
+        let mut best: Option<&'static str> = None;
+        while let Some(id) = stack {
+            let node = self.stacks[id as usize];
+            let function = &self.frames[node.frame as usize].function;
+            if let Some((_, kind)) = KINDS.iter().find(|(part, _)| function.contains(part))
+                && (best.is_none() || best == Some("unpark"))
+            {
+                best = Some(kind);
+            }
+            stack = node.caller;
+        }
+        best.unwrap_or("a wake-up")
+    }
+}
+
+fn is_ours(function: &str) -> bool {
+    let function = function.trim_start_matches('<');
+    function.starts_with("raddle_engine::")
+        || function.starts_with("raddle_intercept::")
+        || function.starts_with("raddle::")
+        || function.starts_with("corosensei::")
+}
+
+fn order(order: Order) -> failure::Order {
+    match order {
+        Order::Relaxed => failure::Order::Relaxed,
+        Order::Acquire => failure::Order::Acquire,
+        Order::Release => failure::Order::Release,
+        Order::AcqRel => failure::Order::AcqRel,
+        Order::SeqCst => failure::Order::SeqCst,
+    }
+}
+
+fn switch(reason: SwitchReason) -> failure::Switch {
+    match reason {
+        SwitchReason::Preempted => failure::Switch::Preempted,
+        SwitchReason::Blocked => failure::Switch::Blocked,
+        SwitchReason::Joining => failure::Switch::Joining,
+        SwitchReason::Sleeping => failure::Switch::Sleeping,
+        SwitchReason::Yielded => failure::Switch::Yielded,
+        SwitchReason::Spinning => failure::Switch::Spinning,
+        SwitchReason::Finished => failure::Switch::Finished,
+    }
+}

@@ -1,0 +1,338 @@
+//! Explorations of a closure.
+
+use std::cell::{Cell, UnsafeCell};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Once;
+use std::time::Duration;
+
+use raddle_engine::global::GLOBAL;
+use raddle_engine::search::{Found, Progress};
+use raddle_engine::site::{Classify, Site};
+use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
+use raddle_engine::{Config, Outcome, Search, SearchReport};
+use raddle_reflect::Program;
+use raddle_report::{Failure, Style, render};
+
+use crate::build;
+use crate::explain::explain;
+use crate::options::{Backend, Isolation, Options, Strategy};
+use crate::replay;
+use crate::report::Report;
+
+/// Runs the closure under many schedules and panics with a report if one of them fails.
+///
+/// Short for [`Explorer::new()`](Explorer::new)`.run(body)`; see there for options.
+///
+/// # Panics
+/// If a schedule was found that fails, or an option in the environment is wrong.
+#[track_caller]
+pub fn explore<T: Ord + Clone>(body: impl Fn() -> T) {
+    Explorer::new().run(body);
+}
+
+/// How many events of a failing execution are kept.
+pub(crate) const TRACE_LIMIT: usize = 20_000;
+
+/// An exploration with options. Variables of the environment override them: see [`options`](crate::options).
+///
+/// ```
+/// let report = raddle::Explorer::new().seed(7).executions(100).run(|| ());
+/// assert_eq!(report.executions, 100);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "an exploration does nothing until `run` or `try_run`"]
+pub struct Explorer {
+    options: Options,
+}
+
+impl Explorer {
+    /// An exploration with the default options.
+    pub fn new() -> Explorer {
+        Explorer::default()
+    }
+
+    /// How the next schedule is picked.
+    pub fn strategy(mut self, strategy: Strategy) -> Explorer {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// The seed of the search.
+    pub fn seed(mut self, seed: u64) -> Explorer {
+        self.options.seed = seed;
+        self
+    }
+
+    /// Makes at most this many executions.
+    pub fn executions(mut self, executions: u64) -> Explorer {
+        self.options.executions = executions;
+        self
+    }
+
+    /// Searches for at most this long.
+    pub fn budget(mut self, budget: Duration) -> Explorer {
+        self.options.budget = Some(budget);
+        self
+    }
+
+    /// Fails executions that make more events than this.
+    pub fn max_steps(mut self, steps: u64) -> Explorer {
+        self.options.max_steps = steps;
+        self
+    }
+
+    /// Fails executions that take longer than this.
+    pub fn time_limit(mut self, limit: Duration) -> Explorer {
+        self.options.time_limit = limit;
+        self
+    }
+
+    /// Searches in this many processes at once. What is found does not depend on it.
+    pub fn workers(mut self, workers: usize) -> Explorer {
+        self.options.workers = workers.max(1);
+        self
+    }
+
+    /// What virtual threads are made of.
+    pub fn backend(mut self, backend: Backend) -> Explorer {
+        self.options.backend = backend;
+        self
+    }
+
+    /// How executions are kept apart.
+    pub fn isolation(mut self, isolation: Isolation) -> Explorer {
+        self.options.isolation = isolation;
+        self
+    }
+
+    /// The stack of each thread, in bytes.
+    pub fn stack_size(mut self, bytes: usize) -> Explorer {
+        self.options.stack_size = bytes;
+        self
+    }
+
+    /// Whether threads may be left waiting for ever when the closure returns, as those of a global pool are.
+    pub fn allow_leaked_threads(mut self, allow: bool) -> Explorer {
+        self.options.report_leaks = !allow;
+        self
+    }
+
+    /// Explores.
+    ///
+    /// # Panics
+    /// With the report of the failure, if there is one.
+    #[track_caller]
+    pub fn run<T: Ord + Clone>(self, body: impl Fn() -> T) -> Report<T> {
+        match self.try_run(body) {
+            Ok(report) => report,
+            Err(failure) => fail(&failure),
+        }
+    }
+
+    /// Explores and returns the failure, if there is one. Its file is written in either case.
+    ///
+    /// Outcomes must own their data: each is cloned out of its execution, of which nothing remains. They are collected in
+    /// one process; `workers` only counts for closures that return nothing.
+    ///
+    /// # Errors
+    /// The failure, if a schedule was found that fails.
+    ///
+    /// # Panics
+    /// If an option in the environment is wrong, or if the execution that failed cannot be repeated.
+    #[track_caller]
+    pub fn try_run<T: Ord + Clone>(self, body: impl Fn() -> T) -> Result<Report<T>, Box<Failure>> {
+        // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this write.
+        GLOBAL.watch_plain.set(true);
+        // SAFETY: nothing reads the cell, and explorations that write it at the same time write the same.
+        unsafe { *PROBE.0.get() = 1 };
+        GLOBAL.watch_plain.set(false);
+
+        // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
+        // whole, and then forgotten, never dropped.
+        let value = Cell::new(None);
+        let mut outcomes = BTreeMap::new();
+        let mut run = || {
+            std::mem::forget(value.take());
+            value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
+        };
+        let mut passed = || {
+            let returned = ManuallyDrop::new(value.take());
+            let Some(returned) = returned.as_ref() else { return };
+            match outcomes.get_mut(returned) {
+                Some(count) => *count += 1,
+                None => _ = outcomes.insert(returned.clone(), 1),
+            }
+        };
+        let mut options = self.options;
+        let returns_nothing = size_of::<T>() == 0;
+        if !returns_nothing {
+            options.workers = 1;
+        }
+        let result = search(options, Location::caller(), &mut run, &mut passed);
+        std::mem::forget(value.take());
+        let (report, seed) = result?;
+        if returns_nothing {
+            // Workers count executions, not outcomes; there is only one.
+            outcomes.values_mut().for_each(|count| *count = report.executions);
+        }
+        Ok(Report {
+            executions: report.executions,
+            complete: report.complete,
+            outcomes,
+            events: report.steps,
+            switches: report.switches,
+            elapsed: report.elapsed,
+            seed,
+        })
+    }
+}
+
+/// A place that nothing reads: writing it tells whether the writer is instrumented.
+struct Probe(UnsafeCell<u64>);
+
+// SAFETY: see where it is written.
+unsafe impl Sync for Probe {}
+
+static PROBE: Probe = Probe(UnsafeCell::new(0));
+
+/// Explorations of this process so far: a test may make several, and a failure belongs to one.
+static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
+
+fn search(
+    mut options: Options,
+    at: &Location<'_>,
+    run: &mut dyn FnMut(),
+    passed: &mut dyn FnMut(),
+) -> Result<(SearchReport, u64), Box<Failure>> {
+    raddle_intercept::link();
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    if let Err(problem) = options.override_by(variables) {
+        panic!("raddle: {problem}");
+    }
+    let exploration = EXPLORATIONS.fetch_add(1, Ordering::Relaxed);
+    let replayed = replay::requested();
+    let owned = build::owns_process();
+    say_what_is_missing(owned);
+    let config = Config {
+        executions: options.executions,
+        budget: options.budget,
+        time_limit: options.time_limit,
+        max_steps: options.max_steps,
+        stack_size: options.stack_size,
+        seed: options.seed,
+        workers: if owned { options.workers } else { 1 },
+        roll_back_pages: owned,
+        fork: options.isolation == Isolation::Fork,
+        report_leaks: options.report_leaks,
+        label: options.strategy.to_string(),
+        progress: tell_progress,
+    };
+    if let Some(file) = &replayed
+        && file.failure.found_by.exploration == exploration
+    {
+        replay::replay(file, &config, at, run);
+    }
+    let mut search = Search::new(&config, strategy(&options), classifier);
+    let report = search.run(run, passed);
+    let Some(found) = &report.failure else { return Ok((report, options.seed)) };
+    let (again, trace) = search.replay(&found.schedule, run, TRACE_LIMIT);
+    if !same_execution(found, &again) {
+        let (third, second_trace) = search.replay(&found.schedule, run, TRACE_LIMIT);
+        drop(search);
+        panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
+    }
+    drop(search);
+    let mut failure = explain(found, &trace, Program::current().ok().as_ref(), build::test_name(at));
+    failure.found_by.strategy = options.strategy.to_string();
+    failure.found_by.seed = options.seed;
+    failure.found_by.execution = found.execution + 1;
+    failure.found_by.exploration = exploration;
+    failure.file = failure.write_new(&build::failures_directory()).ok();
+    Err(Box::new(failure))
+}
+
+/// Whether a replay ended as the original did.
+pub(crate) fn same_execution(original: &Found, replay: &Found) -> bool {
+    let without_address = |outcome: &Outcome| match *outcome {
+        Outcome::Crash { thread, signal, .. } => Outcome::Crash { thread, signal, address: 0 },
+        ref other => other.clone(),
+    };
+    without_address(&original.outcome) == without_address(&replay.outcome)
+        // Where a signal ends an execution depends on the moment, so the rest may differ.
+        && (original.outcome == Outcome::TimeLimit
+            || (original.schedule == replay.schedule && original.steps == replay.steps))
+}
+
+/// Prints the report and fails the test, without the noise of a second panic message.
+pub(crate) fn fail(failure: &Failure) -> ! {
+    let style = Style::detect();
+    let text = render(failure, style, failure.file.as_deref());
+    eprintln!("{text}");
+    let plain = Style { colour: false, ..style };
+    std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
+}
+
+fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
+    let (strategy, seed) = (options.strategy.clone(), options.seed);
+    move || match strategy {
+        Strategy::Random => Box::new(Random::new(seed)),
+        Strategy::Pct(depth) => Box::new(Pct::new(seed, depth)),
+        Strategy::Pos => Box::new(Pos::new(seed)),
+        Strategy::Bounded(most) => Box::new(Bounded::new(seed, most)),
+        Strategy::RoundRobin => Box::new(RoundRobin::new()),
+        Strategy::Schedule(choices) => Box::new(Scripted::new(choices)),
+    }
+}
+
+/// Tells what code is by the program's own debug information; without any, all of it is the user's.
+pub(crate) fn classifier() -> Classify {
+    let program = Program::current().ok();
+    Box::new(move |return_address| {
+        let Some(program) = &program else { return Site::User };
+        match program.classify(return_address as u64) {
+            raddle_reflect::Site::User => Site::User,
+            raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
+            raddle_reflect::Site::RefCountUp => Site::RefCountUp,
+            raddle_reflect::Site::RefCountDown => Site::RefCountDown,
+            raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,
+            raddle_reflect::Site::Plumbing => Site::Plumbing,
+        }
+    })
+}
+
+fn say_what_is_missing(owned: bool) {
+    static INSTRUMENTED: Once = Once::new();
+    static OWNED: Once = Once::new();
+    if !GLOBAL.instrumented.get() {
+        INSTRUMENTED.call_once(|| {
+            eprintln!(
+                "raddle: this test was built without instrumentation: only threads, blocking, sleeping and yielding are \
+                 controlled, atomic accesses are not seen; run `cargo raddle test` to explore everything"
+            );
+        });
+    }
+    if !owned {
+        OWNED.call_once(|| {
+            eprintln!(
+                "raddle: other tests run in this process, so statics are not rolled back between executions and \
+                 explorations take turns; `cargo raddle test` gives each test a process of its own"
+            );
+        });
+    }
+}
+
+/// Writes a line to the pipe that `cargo raddle` reads, if there is one.
+fn tell_progress(progress: &Progress<'_>) {
+    let Some(fd) = std::env::var("RADDLE_PROGRESS").ok().and_then(|fd| fd.parse().ok()) else { return };
+    // SAFETY: `cargo raddle` passes a descriptor that stays open; it is never closed here.
+    let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
+    let total = if progress.config.executions == u64::MAX { 0 } else { progress.config.executions };
+    // Nobody may be listening any more; that is their choice.
+    let _ = writeln!(pipe, "{}\t{total}\t{}\t{}", progress.executions, progress.depth, progress.config.label);
+}

@@ -1,0 +1,48 @@
+//! Finds concurrency bugs in unmodified Rust code and shows exactly how they happen.
+//!
+//! Write a closure that uses threads, locks, channels, atomics, or any crate that does, and let Raddle run it under one
+//! schedule after another:
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+//! use std::sync::Arc;
+//!
+//! raddle::explore(|| {
+//!     let x = Arc::new(AtomicU32::new(0));
+//!     let other = std::thread::spawn({
+//!         let x = x.clone();
+//!         move || x.fetch_add(1, SeqCst)
+//!     });
+//!     x.fetch_add(1, SeqCst);
+//!     other.join().unwrap();
+//!     assert_eq!(x.load(SeqCst), 2);
+//! });
+//! ```
+//!
+//! Run such tests with `cargo raddle test`, which builds the program and all its dependencies so that Raddle sees every
+//! atomic access. Under plain `cargo test` it sees only what goes through the C library (threads, blocking, sleeping), and
+//! says so.
+//!
+//! Options are methods of [`Explorer`]; `RADDLE_*` variables override them ([`options`] has the table).
+//!
+//! ```
+//! use raddle::{Explorer, Strategy};
+//!
+//! let report = Explorer::new().strategy(Strategy::Bounded(2)).executions(1000).run(|| {
+//!     std::thread::spawn(|| 1).join().unwrap()
+//! });
+//! assert_eq!(report.outcomes.keys().collect::<Vec<_>>(), [&1]);
+//! ```
+
+mod build;
+mod explain;
+mod explorer;
+mod holders;
+pub mod options;
+mod replay;
+mod report;
+
+pub use explorer::{Explorer, explore};
+pub use options::{Backend, Isolation, Strategy};
+pub use raddle_report::{Failure, Kind};
+pub use report::Report;

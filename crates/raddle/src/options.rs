@@ -1,0 +1,252 @@
+//! Everything that can be chosen: from code, from the environment, from the command line; the later wins.
+//!
+//! | variable | method of [`Explorer`](crate::Explorer) | meaning | default |
+//! |---|---|---|---|
+//! | `RADDLE_STRATEGY` | `strategy` | `random`, `pct:<depth>`, `pos`, `bounded:<preemptions>`, `round-robin`, `schedule:<choices>` | `pos` |
+//! | `RADDLE_SEED` | `seed` | seed of the search | 0 |
+//! | `RADDLE_EXECUTIONS` | `executions` | executions at most | 10000 |
+//! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | none |
+//! | `RADDLE_MAX_STEPS` | `max_steps` | events of one execution at most | 100000 |
+//! | `RADDLE_TIME_LIMIT` | `time_limit` | time of one execution at most | 10s |
+//! | `RADDLE_WORKERS` | `workers` | worker processes | 1 |
+//! | `RADDLE_BACKEND` | `backend` | `coroutines` | `coroutines` |
+//! | `RADDLE_ISOLATION` | `isolation` | `rollback`, `fork` | `rollback` |
+//! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
+//! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
+//! | `RADDLE_COLOR` | – | `auto`, `always`, `never` | `auto` |
+//!
+//! `RADDLE_TEST`, `RADDLE_OWNED`, `RADDLE_PACKAGE`, `RADDLE_CARGO_ARGS`, `RADDLE_PROGRESS`, `RADDLE_REPLAY`,
+//! `RADDLE_FORCE` and `RADDLE_COLUMNS` are how `cargo raddle` talks to the tests it runs. Any other variable that begins with
+//! `RADDLE_` is an error: it is most likely a misspelt one.
+
+use std::time::Duration;
+
+use raddle_report::failure::Schedule;
+
+/// How the next schedule is picked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Any thread that can go on, with equal probability.
+    Random,
+    /// Probabilistic concurrency testing: random priorities that change at `depth - 1` random points.
+    Pct(usize),
+    /// Partial order sampling: random priorities of events, drawn anew where events conflict.
+    Pos,
+    /// All interleavings with no preemption, then one, and so on up to this many. Never the same twice.
+    Bounded(usize),
+    /// Each thread in turn, with a growing quantum.
+    RoundRobin,
+    /// The given thread at each choice; then each thread as long as it can go on.
+    Schedule(Vec<u16>),
+}
+
+/// What virtual threads are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// Coroutines: fast.
+    Coroutines,
+}
+
+/// How executions are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// Memory is rolled back in the process.
+    Rollback,
+    /// Every execution is made in a process of its own.
+    Fork,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) strategy: Strategy,
+    pub(crate) seed: u64,
+    pub(crate) executions: u64,
+    pub(crate) budget: Option<Duration>,
+    pub(crate) max_steps: u64,
+    pub(crate) time_limit: Duration,
+    pub(crate) workers: usize,
+    pub(crate) backend: Backend,
+    pub(crate) isolation: Isolation,
+    pub(crate) stack_size: usize,
+    pub(crate) report_leaks: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strategy: Strategy::Pos,
+            seed: 0,
+            executions: 10_000,
+            budget: None,
+            max_steps: 100_000,
+            time_limit: Duration::from_secs(10),
+            workers: 1,
+            backend: Backend::Coroutines,
+            isolation: Isolation::Rollback,
+            stack_size: 2 << 20,
+            report_leaks: true,
+        }
+    }
+}
+
+/// Variables that do not change a search.
+const OTHER_VARIABLES: [&str; 10] = [
+    "RADDLE_FAILURES",
+    "RADDLE_COLOR",
+    "RADDLE_COLUMNS",
+    "RADDLE_TEST",
+    "RADDLE_OWNED",
+    "RADDLE_PACKAGE",
+    "RADDLE_CARGO_ARGS",
+    "RADDLE_PROGRESS",
+    "RADDLE_REPLAY",
+    "RADDLE_FORCE",
+];
+
+impl Options {
+    /// Applies the variables of the environment.
+    pub(crate) fn override_by(&mut self, variables: impl Iterator<Item = (String, String)>) -> Result<(), String> {
+        for (name, value) in variables.filter(|(name, _)| name.starts_with("RADDLE_")) {
+            if OTHER_VARIABLES.contains(&name.as_str()) {
+                continue;
+            }
+            self.set(&name, &value).map_err(|problem| format!("{name}={value}: {problem}"))?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "RADDLE_STRATEGY" => self.strategy = value.parse()?,
+            "RADDLE_SEED" => self.seed = number(value)?,
+            "RADDLE_EXECUTIONS" => self.executions = number(value)?,
+            "RADDLE_BUDGET" => {
+                self.budget = Some(duration(value)?);
+                // Time alone decides, unless a number of executions is asked for too.
+                if std::env::var_os("RADDLE_EXECUTIONS").is_none() {
+                    self.executions = u64::MAX;
+                }
+            }
+            "RADDLE_MAX_STEPS" => self.max_steps = number(value)?,
+            "RADDLE_TIME_LIMIT" => self.time_limit = duration(value)?,
+            "RADDLE_WORKERS" => self.workers = number(value)?.max(1) as usize,
+            "RADDLE_BACKEND" => {
+                self.backend = match value {
+                    "coroutines" => Backend::Coroutines,
+                    _ => return Err("the only back end is `coroutines`".into()),
+                }
+            }
+            "RADDLE_ISOLATION" => {
+                self.isolation = match value {
+                    "rollback" => Isolation::Rollback,
+                    "fork" => Isolation::Fork,
+                    _ => return Err("use `rollback` or `fork`".into()),
+                }
+            }
+            "RADDLE_STACK_SIZE" => self.stack_size = number(value)? as usize,
+            _ => return Err("there is no such option; `raddle::options` has the list".into()),
+        }
+        Ok(())
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.replace('_', "").parse().map_err(|_| "use a whole number".into())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (amount, unit) = text.split_at(digits);
+    let help = || "use a time such as `500ms`, `10s` or `2m`".to_string();
+    let amount: f64 = amount.parse().map_err(|_| help())?;
+    let seconds = match unit {
+        "ms" => amount / 1000.0,
+        "s" => amount,
+        "m" => amount * 60.0,
+        "h" => amount * 3600.0,
+        _ => return Err(help()),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_| help())
+}
+
+impl std::str::FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Strategy, String> {
+        let (name, parameter) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let depth = |default: usize| match parameter {
+            None => Ok(default),
+            Some(text) => text.parse().map_err(|_| format!("`{name}` takes a number, as in `{name}:{default}`")),
+        };
+        match (name, parameter) {
+            ("random", None) => Ok(Strategy::Random),
+            ("pct", _) => match depth(3)? {
+                0 => Err("the depth of `pct` is at least 1".into()),
+                depth => Ok(Strategy::Pct(depth)),
+            },
+            ("pos", None) => Ok(Strategy::Pos),
+            ("bounded", _) => Ok(Strategy::Bounded(depth(usize::MAX)?)),
+            ("round-robin", None) => Ok(Strategy::RoundRobin),
+            ("schedule", Some(choices)) => Ok(Strategy::Schedule(Schedule::try_from(choices.to_owned())?.0)),
+            _ => Err("use `random`, `pct:3`, `pos`, `bounded:2`, `round-robin` or `schedule:0x3 1 0`".into()),
+        }
+    }
+}
+
+impl std::fmt::Display for Strategy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Strategy::Random => f.write_str("random"),
+            Strategy::Pct(depth) => write!(f, "pct:{depth}"),
+            Strategy::Pos => f.write_str("pos"),
+            Strategy::Bounded(usize::MAX) => f.write_str("bounded"),
+            Strategy::Bounded(most) => write!(f, "bounded:{most}"),
+            Strategy::RoundRobin => f.write_str("round-robin"),
+            Strategy::Schedule(choices) => write!(f, "schedule:{}", String::from(Schedule(choices.clone()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn overridden(variables: &[(&str, &str)]) -> Result<Options, String> {
+        let mut options = Options::default();
+        options.override_by(variables.iter().map(|&(name, value)| (name.into(), value.into())))?;
+        Ok(options)
+    }
+
+    #[test]
+    fn variables_win_over_code() {
+        let options = overridden(&[("RADDLE_STRATEGY", "pct:4"), ("RADDLE_SEED", "7"), ("PATH", "x")]).unwrap();
+        assert_eq!((options.strategy, options.seed), (Strategy::Pct(4), 7));
+    }
+
+    #[test]
+    fn a_budget_alone_decides() {
+        let options = overridden(&[("RADDLE_BUDGET", "1.5s")]).unwrap();
+        assert_eq!((options.budget, options.executions), (Some(Duration::from_millis(1500)), u64::MAX));
+    }
+
+    #[test]
+    fn mistakes_say_what_to_write_instead() {
+        let message = |name, value| overridden(&[(name, value)]).unwrap_err();
+        assert!(message("RADDLE_SEDE", "1").contains("no such option"));
+        assert!(message("RADDLE_SEED", "one").contains("whole number"));
+        assert!(message("RADDLE_BUDGET", "10").contains("10s"));
+        assert!(message("RADDLE_STRATEGY", "dfs").contains("bounded:2"));
+        assert!(message("RADDLE_STRATEGY", "pct:0").contains("at least 1"));
+    }
+
+    #[test]
+    fn strategies_are_written_as_they_are_read() {
+        for text in ["random", "pct:3", "pos", "bounded:2", "bounded", "round-robin", "schedule:0x3 1 0"] {
+            assert_eq!(text.parse::<Strategy>().unwrap().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What an exploration without failure says.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What was explored, and what the closure returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report<T> {
+    /// Executions made.
+    pub executions: u64,
+    /// Whether every execution within the bounds was made.
+    pub complete: bool,
+    /// What the closure returned, and how often.
+    pub outcomes: BTreeMap<T, u64>,
+    /// Events of all executions together.
+    pub events: u64,
+    /// Changes of thread in all executions together.
+    pub switches: u64,
+    /// How long the search took.
+    pub elapsed: Duration,
+    /// The seed that makes the same search again.
+    pub seed: u64,
+}
