@@ -16,19 +16,18 @@
 use std::ffi::c_void;
 use std::mem;
 
-use corosensei::{Coroutine, CoroutineResult};
-
 use crate::event::{Effect, Pending};
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::rng::Rng;
+use crate::runner::{Backend, End, Runner};
 use crate::site::{Classify, Site};
 use crate::spin::Read;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
-use crate::thread::{End, KeyDestructor, Start, State, ThreadCoroutine, ThreadId, VThread, Wake};
+use crate::thread::{KeyDestructor, Start, State, ThreadId, VThread, Wake};
 use crate::time::Clock;
 use crate::trace::{self, Action, Namer, SwitchReason, Trace};
 
@@ -83,6 +82,8 @@ pub enum Outcome {
 pub struct Limits {
     /// Events per execution.
     pub max_steps: u64,
+    /// What virtual threads run on.
+    pub backend: Backend,
     /// Bytes of stack per virtual thread.
     pub stack_size: usize,
     /// Whether memory that existed before the exploration is rolled back.
@@ -149,7 +150,7 @@ impl Engine {
     ) -> Engine {
         let mut threads = GLOBAL.threads.take();
         for thread in &mut threads {
-            thread.stack.resize(limits.stack_size);
+            thread.slot.resize(limits.stack_size);
         }
         Engine {
             threads,
@@ -338,17 +339,17 @@ impl Engine {
         }
         self.alive += 1;
         let thread = &mut self.threads[id];
-        let body = move |yielder: &corosensei::Yielder<(), ()>, ()| {
-            // SAFETY: the engine outlives its coroutines; it is reached anew after each switch.
+        let body = move |pauser| {
+            // SAFETY: the engine outlives its threads; it is reached anew after each switch.
             unsafe {
-                (*GLOBAL.engine.get()).thread(id).yielder = yielder;
+                (*GLOBAL.engine.get()).thread(id).pauser = Some(pauser);
                 run_thread(id, start)
             }
         };
-        // SAFETY: the stack is this thread's own and no coroutine uses it: `clear` ended the last one. The closure is not
-        // `'static` because of the pointer to the body, which outlives the execution.
-        let coroutine = unsafe { Coroutine::with_stack_unchecked(thread.stack, body) };
-        thread.renew(coroutine);
+        // SAFETY: the stack is this thread's own and nothing runs on it: `clear` ended the last runner. The body refers to
+        // the closure under test, which outlives the execution.
+        let runner = unsafe { Runner::new(self.limits.backend, thread.slot, body) };
+        thread.renew(runner);
         self.make_runnable(id as ThreadId);
         id as ThreadId
     }
@@ -357,9 +358,16 @@ impl Engine {
     pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
         self.outcome = Some(outcome);
         loop {
-            // SAFETY: the yielder belongs to the coroutine that runs this.
-            unsafe { (*self.current().yielder).suspend(()) };
+            self.pause();
         }
+    }
+
+    /// Hands control to the explorer until the current thread is chosen again.
+    #[inline]
+    fn pause(&mut self) {
+        let pauser = self.current().pauser.expect("a thread that runs can pause");
+        // SAFETY: the pauser belongs to the thread that runs this.
+        unsafe { pauser.pause() };
     }
 
     /// Finds out what the code at a return address is.
@@ -370,24 +378,10 @@ impl Engine {
     /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
     /// may use of a virtual thread's.
     fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        struct SameOsThread<T>(T);
-        // SAFETY: what is sent goes to another stack, not to another OS thread.
-        unsafe impl<T> Send for SameOsThread<T> {}
-
-        let (explorer, own) = (self.explorer_fs, sys::fs_base());
-        let yielder = self.current().yielder;
-        let sent = SameOsThread((self, work));
-        // SAFETY: the yielder belongs to the coroutine that runs this; both FS bases are valid.
-        let result = unsafe {
-            (*yielder).on_parent_stack(move || {
-                let SameOsThread((engine, work)) = { sent };
-                sys::set_fs_base(explorer);
-                let result = work(engine);
-                sys::set_fs_base(own);
-                SameOsThread(result)
-            })
-        };
-        result.0
+        let pauser = self.current().pauser.expect("a thread that runs can pause");
+        let explorer = self.explorer_fs;
+        // SAFETY: the pauser belongs to the thread that runs this, and the engine is not used meanwhile.
+        unsafe { pauser.on_explorer(explorer, || work(self)) }
     }
 
     /// Records an event of the current thread, if a trace is wanted.
@@ -443,10 +437,9 @@ impl Engine {
                 let id = (*this).next;
                 (*this).current = id;
                 let thread: *mut VThread = (*this).thread(id.into());
-                sys::set_fs_base((*thread).lender.fs_base);
-                let coroutine: *mut Option<ThreadCoroutine> = &raw mut (*thread).coroutine;
-                let result = (*coroutine).as_mut().expect("a chosen thread has a coroutine").resume(());
-                if let CoroutineResult::Return(End::Returned) = result {
+                let runner: *mut Option<Runner> = &raw mut (*thread).runner;
+                let runner = (*runner).as_mut().expect("a chosen thread has something to run on");
+                if let Some(End::Returned) = runner.resume((*thread).lender.fs_base) {
                     (*this).thread_finished(id);
                 }
                 if (*this).outcome.is_some() {
@@ -460,7 +453,7 @@ impl Engine {
     /// Abandons what is left and rolls everything back.
     fn end(&mut self) -> Outcome {
         for thread in &mut self.threads[..self.alive] {
-            if thread.state != State::Finished || thread.coroutine.is_some() {
+            if thread.state != State::Finished || thread.runner.is_some() {
                 let state = thread.state;
                 thread.clear();
                 // Kept for the report of who waited for what.
@@ -560,8 +553,7 @@ impl Engine {
         if next != self.current {
             self.leave_for(next, reason);
             self.next = next;
-            // SAFETY: the yielder belongs to the coroutine that runs this.
-            unsafe { (*self.current().yielder).suspend(()) };
+            self.pause();
         }
     }
 

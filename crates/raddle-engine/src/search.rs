@@ -10,6 +10,7 @@ use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::hooks;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::runner::Backend;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
@@ -28,6 +29,8 @@ pub struct Config {
     pub time_limit: Duration,
     /// Events per execution.
     pub max_steps: u64,
+    /// What virtual threads run on.
+    pub backend: Backend,
     /// Bytes of stack per virtual thread.
     pub stack_size: usize,
     /// Seed of what the code under test sees as random.
@@ -144,6 +147,7 @@ impl<'a> Search<'a> {
         // From here on, memory is the engine's.
         let limits = Limits {
             max_steps: config.max_steps,
+            backend: config.backend,
             stack_size: config.stack_size,
             roll_back_pages: config.roll_back_pages,
             report_leaks: config.report_leaks,

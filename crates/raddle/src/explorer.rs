@@ -224,8 +224,13 @@ fn search(
     let config = Config {
         executions: options.executions,
         budget: options.budget,
-        time_limit: options.time_limit,
+        // Under a debugger, time passes for other reasons.
+        time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
+        backend: match options.backend {
+            Backend::Coroutines => raddle_engine::runner::Backend::Coroutines,
+            Backend::Threads => raddle_engine::runner::Backend::OsThreads,
+        },
         stack_size: options.stack_size,
         seed: options.seed,
         workers: if owned { options.workers } else { 1 },
