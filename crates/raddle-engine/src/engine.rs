@@ -17,6 +17,7 @@ use std::ffi::c_void;
 use std::mem;
 
 use crate::event::{Effect, Pending};
+use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
@@ -94,6 +95,10 @@ pub struct Limits {
     pub max_ticks: u32,
 }
 
+/// Events that a thread may make in a row while others could go on. Real schedulers are fair; without this, a strategy of
+/// priorities would let a thread wait for another in a loop for ever.
+const MOST_IN_A_ROW: u32 = 1000;
+
 /// The machine. There is one per exploration.
 pub struct Engine {
     /// The threads, by number. The first `alive` belong to the current execution; the rest are kept for later ones.
@@ -114,6 +119,8 @@ pub struct Engine {
     pub steps: u64,
     /// Changes of thread so far.
     pub switches: u64,
+    /// Events of the current thread since it began to run, at which others could have.
+    in_a_row: u32,
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
@@ -123,6 +130,8 @@ pub struct Engine {
     pub(crate) keys: Vec<Option<KeyDestructor>>,
     /// What the code under test gets when it asks for random bytes.
     pub(crate) random: Rng,
+    /// The points at which the strategy chose, for the process that waits for this one.
+    pub(crate) points: Option<PointLog>,
     /// What happened, if it is being recorded.
     pub trace: Option<Trace>,
     classifier: Classify,
@@ -163,12 +172,14 @@ impl Engine {
             schedule: Vec::with_capacity(1024),
             steps: 0,
             switches: 0,
+            in_a_row: 0,
             outcome: None,
             strategy,
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
             random: Rng::new(seed),
+            points: None,
             trace: None,
             classifier,
             namer: None,
@@ -255,13 +266,9 @@ impl Engine {
     pub(crate) fn yield_now(&mut self) {
         self.steps += 1;
         self.check_limits();
-        let me = self.current;
         if self.runnable.len() > 1 {
             self.current().pending = Pending::NOTHING;
-            self.runnable.retain(|&thread| thread != me);
-            let next = self.decide();
-            self.make_runnable(me);
-            self.switch_to(next, SwitchReason::Yielded);
+            self.give_way();
         } else {
             self.current().spin.reset();
         }
@@ -415,6 +422,7 @@ impl Engine {
         self.schedule.clear();
         self.steps = 0;
         self.switches = 0;
+        self.in_a_row = 0;
         self.outcome = None;
         self.futexes.clear();
         self.clock.reset();
@@ -493,8 +501,21 @@ impl Engine {
     fn choose_at_point(&mut self, pending: Pending) {
         self.check_limits();
         self.current().pending = pending;
+        self.in_a_row += 1;
+        if self.in_a_row > MOST_IN_A_ROW {
+            return self.give_way();
+        }
         let next = self.decide();
         self.switch_to(next, SwitchReason::Preempted);
+    }
+
+    /// Lets another thread go on.
+    fn give_way(&mut self) {
+        let me = self.current;
+        self.runnable.retain(|&thread| thread != me);
+        let next = self.decide();
+        self.make_runnable(me);
+        self.switch_to(next, SwitchReason::Yielded);
     }
 
     fn check_limits(&mut self) {
@@ -541,6 +562,9 @@ impl Engine {
                         self.outcome = Some(Outcome::Diverged { choice: self.schedule.len() });
                         return None;
                     }
+                    if let Some(log) = &mut self.points {
+                        log.note(self.current, next, &self.runnable);
+                    }
                     self.schedule.push(next);
                     return Some(next);
                 }
@@ -561,6 +585,7 @@ impl Engine {
     fn leave_for(&mut self, next: ThreadId, reason: SwitchReason) {
         if next != self.current {
             self.switches += 1;
+            self.in_a_row = 0;
             if let Some(trace) = &mut self.trace {
                 trace.switch(reason);
             }

@@ -9,7 +9,7 @@
 //! | [`thread`], [`runner`], [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`strategy`] | how the next schedule is picked |
-//! | [`search`] | many executions: budgets, workers, the first failure |
+//! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
 //!
@@ -18,6 +18,7 @@
 
 pub mod engine;
 pub mod event;
+mod fork;
 pub mod futex;
 pub mod global;
 pub mod hooks;
