@@ -299,11 +299,17 @@ mod bits128 {
     }
 }
 
+/// The registers of a fence: edi order + rsi pc, rdx fp.
+#[unsafe(naked)]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_atomic_thread_fence(order: u32) {
+unsafe extern "C" fn __tsan_atomic_thread_fence() {
+    naked_asm!("mov rsi, [rsp]", "mov rdx, rbp", "jmp {}", sym fence)
+}
+
+unsafe extern "C" fn fence(order: u32, pc: usize, fp: usize) {
     match engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
-        Some(engine) => unsafe { hooks::fence(engine, Order::from_abi(order)) },
+        Some(engine) => unsafe { hooks::fence(engine, Caller { pc, fp }, Order::from_abi(order)) },
         None => match Order::from_abi(order) {
             Order::Relaxed => {}
             _ => std::sync::atomic::fence(Ordering::SeqCst),

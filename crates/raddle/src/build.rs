@@ -8,7 +8,10 @@ use raddle_report::failure::Build;
 /// The identity of the running program.
 pub(crate) fn identity(program: Option<&Program>) -> Build {
     let binary = std::env::current_exe().ok();
-    let name = binary.as_deref().and_then(Path::file_name).map_or_else(String::new, |name| name.to_string_lossy().into());
+    let name = binary
+        .as_deref()
+        .and_then(Path::file_name)
+        .map_or_else(String::new, |name| name.to_string_lossy().into());
     Build {
         binary: name,
         id: program.map_or_else(|| "unknown".into(), Program::build_id),

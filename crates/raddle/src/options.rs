@@ -108,7 +108,10 @@ const OTHER_VARIABLES: [&str; 10] = [
 
 impl Options {
     /// Applies the variables of the environment.
-    pub(crate) fn override_by(&mut self, variables: impl Iterator<Item = (String, String)>) -> Result<(), String> {
+    pub(crate) fn override_by(
+        &mut self,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), String> {
         for (name, value) in variables.filter(|(name, _)| name.starts_with("RADDLE_")) {
             if OTHER_VARIABLES.contains(&name.as_str()) {
                 continue;
@@ -179,7 +182,9 @@ impl std::str::FromStr for Strategy {
         let (name, parameter) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let depth = |default: usize| match parameter {
             None => Ok(default),
-            Some(text) => text.parse().map_err(|_| format!("`{name}` takes a number, as in `{name}:{default}`")),
+            Some(text) => {
+                text.parse().map_err(|_| format!("`{name}` takes a number, as in `{name}:{default}`"))
+            }
         };
         match (name, parameter) {
             ("random", None) => Ok(Strategy::Random),
@@ -223,7 +228,8 @@ mod tests {
 
     #[test]
     fn variables_win_over_code() {
-        let options = overridden(&[("RADDLE_STRATEGY", "pct:4"), ("RADDLE_SEED", "7"), ("PATH", "x")]).unwrap();
+        let options =
+            overridden(&[("RADDLE_STRATEGY", "pct:4"), ("RADDLE_SEED", "7"), ("PATH", "x")]).unwrap();
         assert_eq!((options.strategy, options.seed), (Strategy::Pct(4), 7));
     }
 

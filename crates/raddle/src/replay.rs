@@ -13,7 +13,7 @@ use raddle_report::{Failure, Style, render};
 
 use crate::build;
 use crate::explain::explain;
-use crate::explorer::{TRACE_LIMIT, classifier};
+use crate::explorer::{TRACE_LIMIT, classifier, namer};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -57,10 +57,12 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     }
     let schedule = recorded.schedule.0.clone();
     let mut search = Search::new(config, || Box::new(Scripted::new(Vec::new())), classifier);
-    let (found, trace) = search.replay(&schedule, run, TRACE_LIMIT);
+    let (found, trace) = search.replay(&schedule, run, TRACE_LIMIT, namer());
     drop(search);
     match found.outcome {
-        Outcome::Passed => end(PASSED, "the replay passed: this build does not fail under the recorded schedule"),
+        Outcome::Passed => {
+            end(PASSED, "the replay passed: this build does not fail under the recorded schedule")
+        }
         Outcome::Diverged { choice } => end(DIVERGED, &diverged(recorded, choice, &trace)),
         _ => {}
     }
@@ -72,7 +74,8 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     match same {
         true => end(REPRODUCED, &text),
         false => {
-            let choice = failure.schedule.0.iter().zip(&recorded.schedule.0).take_while(|(a, b)| a == b).count();
+            let choice =
+                failure.schedule.0.iter().zip(&recorded.schedule.0).take_while(|(a, b)| a == b).count();
             end(DIVERGED, &format!("{text}\n{}", diverged(recorded, choice, &trace)))
         }
     }
