@@ -500,7 +500,7 @@ fn on_panic(info: &std::panic::PanicHookInfo<'_>, before: &PanicHook) {
     }
 }
 
-/// Maps the table of sites: one byte per byte of the program's code.
+/// Maps the table of sites: one byte per byte of the program's code. What a forked process finds out, all know.
 fn map_sites() {
     if !GLOBAL.sites.get().is_null() {
         return;
@@ -529,7 +529,7 @@ fn map_sites() {
             std::ptr::null_mut(),
             (end - start).max(1),
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
             -1,
             0,
         )
