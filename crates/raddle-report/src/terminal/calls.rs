@@ -15,6 +15,13 @@ pub(super) struct Calls {
     pub(super) counts: bool,
 }
 
+impl Calls {
+    /// Whether the standard library did it, in a function that the program called.
+    pub(super) fn is_in_std(&self) -> bool {
+        self.levels.len() > self.own
+    }
+}
+
 /// One call: two events with the same level are taken to be under the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Level {
@@ -81,8 +88,19 @@ pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     };
     let mut levels = Vec::new();
     let mut called_at = None;
+    let mut outer: Option<&str> = None;
     for (frame, caller) in stack[innermost..].iter().rev().filter(|(frame, _)| !frame.internal) {
-        levels.push(Level { function: short(&frame.function), caller: *caller, called_at: called_at.take() });
+        // A closure inside the function that passed it on is no call to a reader.
+        let inside =
+            |outer: &str| frame.function.strip_prefix(outer).is_some_and(|rest| rest == "::{closure}");
+        if !outer.is_some_and(inside) {
+            levels.push(Level {
+                function: short(&frame.function),
+                caller: *caller,
+                called_at: called_at.take(),
+            });
+        }
+        outer = Some(&frame.function);
         called_at = lines.name(frame);
     }
     let own = levels.len();

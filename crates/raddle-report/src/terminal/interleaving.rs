@@ -55,7 +55,11 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
         let run = run
             .take_while(|(other, interest)| other.thread == thread && **interest != Interest::Shown)
             .count();
-        if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
+        let plumbing = |at: usize| interest[at] == Interest::Own && builder.around[at].is_in_std();
+        if run > 0 && (at..at + run).all(plumbing) {
+            // What a lock does besides locking.
+            at += run;
+        } else if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
             builder.folded(at, &interest[at..at + run]);
             at += run;
         } else {
@@ -92,6 +96,8 @@ fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interes
     for (at, event) in events.iter().enumerate() {
         let shared = match &event.action {
             Action::Fence { .. } => false,
+            // Whoever waits is waited for by someone.
+            Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
             action => place(action).is_none_or(|place| places.is_shared(place)),
         };
         interest.push(match () {

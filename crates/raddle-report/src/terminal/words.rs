@@ -112,10 +112,11 @@ pub(super) fn named(on: &str) -> String {
     }
 }
 
-/// A thread with its own name, where it has one: `T1 worker`.
+/// A thread with its own name, where it has one: `T1 worker`. The thread that runs the closure is `main`.
 pub(super) fn full_name(failure: &Failure, thread: u32) -> String {
     match failure.threads.get(thread as usize).and_then(|thread| thread.name.as_deref()) {
         Some(name) => format!("{} {name}", tag(thread)),
+        None if thread == 0 => "T0 main".to_owned(),
         None => tag(thread),
     }
 }
