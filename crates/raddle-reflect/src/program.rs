@@ -22,6 +22,7 @@ pub struct Program {
     running_in: Option<PathBuf>,
     sections: OnceLock<Sections>,
     index: OnceLock<UnitIndex>,
+    unit_offsets: OnceLock<Vec<usize>>,
     tables: Mutex<HashMap<usize, Arc<UnitTable>>>,
     symbols: OnceLock<Symbols>,
     units_by_crate: OnceLock<HashMap<String, Vec<usize>>>,
@@ -84,7 +85,7 @@ impl Program {
             let Some(address) = self.in_file(return_address) else { return Site::User };
             let site = self.at(address, |at| {
                 let chain = at.chain();
-                classify(chain.iter().map(|call| Around { path: call.path(), name: call.name }))
+                classify(chain.iter().map(|call| Around { path: call.path(), name: &call.name }))
             });
             match site.unwrap_or(Site::User) {
                 Site::Plumbing => {}
@@ -141,12 +142,12 @@ impl Program {
                 if let Some(offset) = address.checked_sub(base)
                     && offset < types.size(local.of).unwrap_or(0)
                 {
-                    return Some(local.name.to_owned() + &types.path(local.of, offset));
+                    return Some(local.name.clone() + &types.path(local.of, offset));
                 }
             }
             locals.iter().zip(&bases).rev().find_map(|(local, &base)| {
                 let path = types.path_via(local.of, base, address, &mut read)?;
-                Some(local.name.to_owned() + &path)
+                Some(local.name.clone() + &path)
             })
         })?
     }
@@ -158,6 +159,7 @@ impl Program {
             running_in: std::env::current_dir().ok(),
             sections: OnceLock::new(),
             index: OnceLock::new(),
+            unit_offsets: OnceLock::new(),
             tables: Mutex::default(),
             symbols: OnceLock::new(),
             units_by_crate: OnceLock::new(),
@@ -171,7 +173,7 @@ impl Program {
     }
 
     fn dwarf(&self) -> Dwarf<'_> {
-        dwarf::borrow(self.sections.get_or_init(|| dwarf::read_sections(&self.image)))
+        Dwarf::new(self.sections.get_or_init(|| dwarf::read_sections(&self.image)), &self.image)
     }
 
     fn symbols(&self) -> &Symbols {
@@ -195,8 +197,57 @@ impl Program {
         let index = self.index.get_or_init(|| UnitIndex::read(&dwarf));
         let table = self.table(&dwarf, index.find(&dwarf, address)?)?;
         let function = table.function(address)?;
-        let unit = table.unit(&dwarf).ok()?;
+        let unit = table.unit().ok()?;
         Some(answer(&At { program: self, dwarf: &dwarf, unit: &unit, table: &table, function, address }))
+    }
+
+    /// Takes a function's names from an entry, or from where that says it was declared, perhaps in another unit.
+    fn name<'d>(
+        &self,
+        dwarf: &Dwarf<'d>,
+        table: &UnitTable,
+        unit: &Unit<'d>,
+        entry: &Entry<'d>,
+        call: &mut Call,
+        hops: u32,
+    ) {
+        for (name, at) in
+            [(&mut call.linkage_name, gimli::DW_AT_linkage_name), (&mut call.name, gimli::DW_AT_name)]
+        {
+            if name.is_empty() {
+                *name = dwarf.text(unit, entry, at).unwrap_or_default();
+            }
+        }
+        // An unmangled function is known by where it is declared only; an inlined call lies wherever it was inlined.
+        if entry.tag() == gimli::DW_TAG_subprogram {
+            call.part = call.part.or_else(|| table.part(entry.offset()));
+        }
+        let Some(hops) = hops.checked_sub(1) else { return };
+        for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
+            match entry.attr_value(at) {
+                Some(gimli::AttributeValue::UnitRef(offset)) => {
+                    if let Ok(entry) = unit.entry(offset) {
+                        self.name(dwarf, table, unit, &entry, call, hops);
+                    }
+                }
+                Some(gimli::AttributeValue::DebugInfoRef(offset)) => {
+                    // A declaration that cannot be read leaves the name as it is.
+                    let _ = self.name_in_other_unit(offset.0, call, hops);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn name_in_other_unit(&self, offset: usize, call: &mut Call, hops: u32) -> Option<()> {
+        let dwarf = self.dwarf();
+        let units = self.unit_offsets.get_or_init(|| dwarf.unit_offsets());
+        let start = *units[..units.partition_point(|&unit| unit <= offset)].last()?;
+        let table = self.table(&dwarf, start)?;
+        let unit = table.unit().ok()?;
+        let entry = unit.entry(gimli::UnitOffset(offset - start)).ok()?;
+        self.name(&dwarf, &table, &unit, &entry, call, hops);
+        Some(())
     }
 
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
@@ -211,7 +262,7 @@ impl Program {
         let dwarf = self.dwarf();
         let statics = self.statics_of(&dwarf, of_crate)?;
         let found = statics.get(&address)?;
-        let unit = found.table.unit(&dwarf).ok()?;
+        let unit = found.table.unit().ok()?;
         let types = Types { dwarf: &dwarf, unit: &unit, table: &found.table };
         (offset < types.size(found.of)?).then(|| types.path(found.of, offset))
     }
@@ -222,7 +273,7 @@ impl Program {
         }
         let units = self.units_by_crate.get_or_init(|| statics::units_by_crate(dwarf)).get(of_crate)?;
         let tables: Vec<_> = units.iter().filter_map(|&unit| self.table(dwarf, unit)).collect();
-        let statics = Arc::new(statics::read(dwarf, &tables));
+        let statics = Arc::new(statics::read(&tables));
         let mut known = self.statics.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(of_crate.to_owned(), statics.clone());
         Some(statics)
@@ -240,17 +291,17 @@ struct At<'a, 'd> {
 }
 
 /// A function, inlined or not, and where it was inlined.
-struct Call<'d> {
-    linkage_name: &'d str,
-    name: &'d str,
+struct Call {
+    linkage_name: String,
+    name: String,
     /// File (as the unit's line program numbers it) and line, for an inlined function.
     called_from: Option<(u64, Option<u32>)>,
     part: Option<Part>,
 }
 
-impl Call<'_> {
+impl Call {
     fn path(&self) -> String {
-        if self.linkage_name.is_empty() { self.name.to_owned() } else { names::demangle(self.linkage_name) }
+        if self.linkage_name.is_empty() { self.name.clone() } else { names::demangle(&self.linkage_name) }
     }
 }
 
@@ -260,16 +311,18 @@ impl<'d> At<'_, 'd> {
     }
 
     fn frames(&self) -> Vec<Frame> {
-        let lines = self.table.lines.get_or_init(|| Lines::read(self.unit));
+        let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return Vec::new() };
+        let lines = self.table.lines.get_or_init(|| Lines::read(&unit));
         let mut position = lines.find(self.address);
         let mut frames = Vec::new();
+        let root = self.unit.entry(self.unit.header.root_offset()).ok();
+        let compiled_in = root.and_then(|root| self.dwarf.text(self.unit, &root, gimli::DW_AT_comp_dir));
+        let compiled_in = compiled_in.as_deref();
         for call in self.chain() {
             let path = call.path();
-            let file = position.and_then(|(file, _)| file_path(self.dwarf, self.unit, file));
-            let compiled_in = self.unit.comp_dir.map(|directory| directory.to_string_lossy());
-            let file = file.map(|file| {
-                paths::shorten(&file, compiled_in.as_deref(), self.program.running_in.as_deref())
-            });
+            let file = position.and_then(|(file, _)| file_path(self.dwarf, &unit, file, compiled_in));
+            let file =
+                file.map(|file| paths::shorten(&file, compiled_in, self.program.running_in.as_deref()));
             frames.push(Frame {
                 function: names::shorten(&path),
                 // What has no line was made by the compiler.
@@ -283,7 +336,7 @@ impl<'d> At<'_, 'd> {
     }
 
     /// The functions at the address, innermost first; the last is the one whose code it is.
-    fn chain(&self) -> Vec<Call<'d>> {
+    fn chain(&self) -> Vec<Call> {
         let mut chain = Vec::new();
         // Damaged information gives what was read until then.
         let _ = self.read_chain(&mut chain);
@@ -291,7 +344,7 @@ impl<'d> At<'_, 'd> {
         chain
     }
 
-    fn read_chain(&self, chain: &mut Vec<Call<'d>>) -> gimli::Result<()> {
+    fn read_chain(&self, chain: &mut Vec<Call>) -> gimli::Result<()> {
         let mut entries = self.unit.entries_raw(Some(self.function))?;
         let mut entry = Entry::null();
         entries.read_entry(&mut entry)?;
@@ -307,70 +360,27 @@ impl<'d> At<'_, 'd> {
             }
             outside = isize::MAX;
             match entry.tag() {
-                gimli::DW_TAG_inlined_subroutine
-                    if dwarf::covers(self.dwarf, self.unit, &entry, self.address) =>
-                {
+                gimli::DW_TAG_inlined_subroutine if self.dwarf.covers(self.unit, &entry, self.address) => {
                     chain.push(self.call(&entry));
                 }
-                gimli::DW_TAG_lexical_block if dwarf::covers(self.dwarf, self.unit, &entry, self.address) => {
-                }
+                gimli::DW_TAG_lexical_block if self.dwarf.covers(self.unit, &entry, self.address) => {}
                 _ => outside = entry.depth(),
             }
         }
         Ok(())
     }
 
-    fn call(&self, entry: &Entry<'d>) -> Call<'d> {
+    fn call(&self, entry: &Entry<'d>) -> Call {
         let file = dwarf::number(entry, gimli::DW_AT_call_file);
         let line = dwarf::number(entry, gimli::DW_AT_call_line).map(|line| line as u32);
-        let mut call =
-            Call { linkage_name: "", name: "", called_from: file.map(|file| (file, line)), part: None };
-        self.name(entry, self.unit, &mut call, 4);
-        // A declaration in another unit was not followed into its namespace: the name must do.
+        let called_from = file.map(|file| (file, line));
+        let mut call = Call { linkage_name: String::new(), name: String::new(), called_from, part: None };
+        self.program.name(self.dwarf, self.table, self.unit, entry, &mut call, 4);
+        // No namespace tells whose a function of precompiled code is: the name must do.
         if call.part.is_none() {
             call.part = Part::of_crate(of_crate(&call.path()));
         }
         call
-    }
-
-    /// Takes the names from an entry, or from where it says that it was declared, perhaps in another unit.
-    fn name(&self, entry: &Entry<'d>, unit: &Unit<'d>, call: &mut Call<'d>, hops: u32) {
-        if let Some(name) = dwarf::text(self.dwarf, unit, entry, gimli::DW_AT_linkage_name) {
-            call.linkage_name = name;
-        }
-        if let Some(name) = dwarf::text(self.dwarf, unit, entry, gimli::DW_AT_name) {
-            call.name = name;
-        }
-        // An unmangled function is known by where it is declared only; an inlined call lies wherever it was inlined.
-        let declares = entry.tag() == gimli::DW_TAG_subprogram;
-        if declares && unit.header.offset() == self.unit.header.offset() {
-            call.part = call.part.or_else(|| self.table.part(entry.offset()));
-        }
-        if hops == 0 {
-            return;
-        }
-        for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
-            if let Some(origin) = dwarf::reference(unit, entry, at) {
-                if let Ok(entry) = unit.entry(origin) {
-                    self.name(&entry, unit, call, hops - 1);
-                }
-            } else if let Some(gimli::AttributeValue::DebugInfoRef(offset)) = entry.attr_value(at) {
-                self.name_in_other_unit(offset, call, hops - 1);
-            }
-        }
-    }
-
-    fn name_in_other_unit(&self, offset: gimli::DebugInfoOffset, call: &mut Call<'d>, hops: u32) {
-        let mut headers = self.dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            let Some(within) = offset.to_unit_offset(&header) else { continue };
-            if let Ok(unit) = self.dwarf.unit(header)
-                && let Ok(entry) = unit.entry(within)
-            {
-                self.name(&entry, &unit, call, hops);
-            }
-            return;
-        }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gimli::DebugInfoOffset;
+use gimli::{DebugInfo, DebugInfoOffset};
 
-use crate::dwarf::{Dwarf, Entry, Offset, reference};
+use crate::dwarf::{Dwarf, Entry, Offset, Slice, reference, slice};
 use crate::types::fixed_address;
 use crate::units::UnitTable;
 
@@ -21,11 +21,11 @@ pub(crate) struct StaticType {
 /// The units of each crate: only those that can hold a static are ever searched.
 pub(crate) fn units_by_crate(dwarf: &Dwarf<'_>) -> HashMap<String, Vec<usize>> {
     let mut crates: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut headers = dwarf.units();
+    let units = dwarf.all_units();
+    let mut headers = DebugInfo::from(slice(&units)).units();
     while let Ok(Some(header)) = headers.next() {
         let Some(DebugInfoOffset(offset)) = header.debug_info_offset() else { continue };
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let Some(name) = unit.name.map(|name| name.to_string_lossy().into_owned()) else { continue };
+        let Some(name) = unit_name(dwarf, header) else { continue };
         // rustc names its units `src/lib.rs/@/my_crate.1c1bd0d9-cgu.0`.
         if let Some((_, name)) = name.rsplit_once("/@/")
             && let Some((name, _)) = name.split_once('.')
@@ -36,17 +36,23 @@ pub(crate) fn units_by_crate(dwarf: &Dwarf<'_>) -> HashMap<String, Vec<usize>> {
     crates
 }
 
-pub(crate) fn read(dwarf: &Dwarf<'_>, tables: &[Arc<UnitTable>]) -> Statics {
+fn unit_name<'a>(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> Option<String> {
+    let unit = dwarf.unit(header).ok()?;
+    let root = unit.entry(unit.header.root_offset()).ok()?;
+    dwarf.text(&unit, &root, gimli::DW_AT_name)
+}
+
+pub(crate) fn read(tables: &[Arc<UnitTable>]) -> Statics {
     let mut statics = Statics::new();
     for table in tables {
         // A unit that cannot be read has no names to give.
-        let _ = read_unit(dwarf, table, &mut statics);
+        let _ = read_unit(table, &mut statics);
     }
     statics
 }
 
-fn read_unit(dwarf: &Dwarf<'_>, table: &Arc<UnitTable>, statics: &mut Statics) -> gimli::Result<()> {
-    let unit = table.unit(dwarf)?;
+fn read_unit(table: &Arc<UnitTable>, statics: &mut Statics) -> gimli::Result<()> {
+    let unit = table.unit()?;
     let mut entries = unit.entries_raw(None)?;
     let mut entry = Entry::null();
     while !entries.is_empty() {
@@ -62,7 +68,7 @@ fn read_unit(dwarf: &Dwarf<'_>, table: &Arc<UnitTable>, statics: &mut Statics) -
         }
         entries.read_entry(&mut entry)?;
         if let Some(address) = fixed_address(&unit, &entry)
-            && let Some(of) = reference(&unit, &entry, gimli::DW_AT_type)
+            && let Some(of) = reference(&entry, gimli::DW_AT_type)
         {
             statics.insert(address, StaticType { table: table.clone(), of });
         }
