@@ -49,7 +49,7 @@ impl<'a> Dwarf<'a> {
         let mut at = 0;
         while let Some(length) = self.unit_length(at) {
             offsets.push(at);
-            at += length;
+            at = at.saturating_add(length);
         }
         offsets
     }

@@ -112,7 +112,8 @@ impl<'d> Types<'_, 'd> {
         }
         let members = members.checked_sub(1)?;
         self.members(of).iter().find_map(|member| {
-            let path = self.follow(member.of, base + member.offset, address, read, pointers, members)?;
+            let path =
+                self.follow(member.of, base.wrapping_add(member.offset), address, read, pointers, members)?;
             Some(self.member_name(of, member) + &path)
         })
     }
@@ -127,7 +128,7 @@ impl<'d> Types<'_, 'd> {
             gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => Some(8),
             gimli::DW_TAG_array_type => {
                 let element = reference(&entry, gimli::DW_AT_type)?;
-                Some(self.count(of)? * self.size_within(element, depth)?)
+                self.count(of)?.checked_mul(self.size_within(element, depth)?)
             }
             _ => self.size_within(reference(&entry, gimli::DW_AT_type)?, depth),
         }
@@ -140,7 +141,7 @@ impl<'d> Types<'_, 'd> {
             gimli::DW_TAG_structure_type | gimli::DW_TAG_union_type => {
                 let inside = self.members(of).into_iter().find(|member| {
                     let size = self.size(member.of).unwrap_or(0);
-                    member.offset <= offset && offset < member.offset + size
+                    offset.checked_sub(member.offset).is_some_and(|inside| inside < size)
                 });
                 if let Some(member) = inside {
                     path.push_str(&self.member_name(of, &member));
@@ -176,7 +177,7 @@ impl<'d> Types<'_, 'd> {
         self.for_children(array, |entry| {
             if entry.tag() == gimli::DW_TAG_subrange_type {
                 count = number(entry, gimli::DW_AT_count)
-                    .or_else(|| number(entry, gimli::DW_AT_upper_bound).map(|last| last + 1));
+                    .or_else(|| number(entry, gimli::DW_AT_upper_bound).and_then(|last| last.checked_add(1)));
             }
         });
         count
