@@ -18,7 +18,12 @@ pub(super) struct Calls {
 impl Calls {
     /// Whether the standard library did it, in a function that the program called.
     pub(super) fn is_in_std(&self) -> bool {
-        self.levels.len() > self.own
+        self.in_std().is_some()
+    }
+
+    /// The function of the standard library that the program called.
+    pub(super) fn in_std(&self) -> Option<&str> {
+        self.levels.get(self.own).map(|level| level.function.as_str())
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::calls::{Calls, Level, Lines, calls};
 use super::places::{Places, place};
 use super::words;
-use crate::failure::{Action, Event, Failure, Switch, ThreadEnd};
+use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd};
 
 /// One row.
 #[derive(Clone, Debug)]
@@ -42,11 +42,20 @@ pub(super) enum RowKind {
 pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row> {
     let trace = &failure.trace;
     let lines = Lines::of(trace);
-    let around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
+    let mut around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
+    let mut texts = Vec::with_capacity(around.len());
+    for (event, calls) in trace.events.iter().zip(&mut around) {
+        let locking = calls.in_std().and_then(|function| words::locking(function, &event.action, places));
+        if locking.is_some() {
+            // It says what the call was for.
+            calls.levels.truncate(calls.own);
+        }
+        texts.push(locking.unwrap_or_else(|| words::event(&event.action, places)));
+    }
     let interest = interest(failure, &around, places);
     let bases = bases(&trace.events, &around);
     let mut builder =
-        Builder { failure, places, around, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
+        Builder { failure, places, around, texts, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
     let mut at = 0;
     while at < trace.events.len() {
         let thread = trace.events[at].thread;
@@ -55,9 +64,12 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
         let run = run
             .take_while(|(other, interest)| other.thread == thread && **interest != Interest::Shown)
             .count();
-        let plumbing = |at: usize| interest[at] == Interest::Own && builder.around[at].is_in_std();
+        let plumbing = |at: usize| {
+            let looks = matches!(trace.events[at].action, Action::Load { .. } | Action::Fence { .. });
+            looks && interest[at] == Interest::Own && builder.around[at].is_in_std()
+        };
         if run > 0 && (at..at + run).all(plumbing) {
-            // What a lock does besides locking.
+            // What a lock looks at besides locking.
             at += run;
         } else if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
             builder.folded(at, &interest[at..at + run]);
@@ -67,7 +79,8 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
             at += 1;
         }
     }
-    without_idle_switches(one_row_for_one_event(builder.rows))
+    builder.still_waiting();
+    without_repetition(without_idle_switches(one_row_for_one_event(builder.rows)))
 }
 
 /// What an event has to do with the failure.
@@ -161,7 +174,9 @@ struct Builder<'a> {
     places: &'a Places,
     /// The calls around each event.
     around: Vec<Calls>,
-    /// How many of them tell nothing.
+    /// What each event did, in words.
+    texts: Vec<String>,
+    /// How many of the calls around each event tell nothing.
     bases: Vec<usize>,
     threads: BTreeMap<u32, Open>,
     rows: Vec<Row>,
@@ -200,7 +215,7 @@ impl Builder<'_> {
         let events = &self.failure.trace.events;
         let event = &events[at];
         let thread = event.thread;
-        let text = words::event(&event.action, self.places);
+        let text = self.texts[at].clone();
         let line = self.around[at].line.clone();
         let kind = match &event.action {
             Action::Call { .. } => {
@@ -270,6 +285,26 @@ impl Builder<'_> {
             () => format!("{name}({count}, nothing shared)"),
         };
         self.push(RowKind::Folded, thread, depth, text, line, run as u64);
+    }
+
+    /// Rows for the threads that wait at the end and whose last event does not say so.
+    fn still_waiting(&mut self) {
+        if !matches!(self.failure.kind, Kind::Deadlock | Kind::Livelock) {
+            return;
+        }
+        for (thread, state) in self.failure.threads.iter().enumerate() {
+            let ThreadEnd::Waiting { on, at, .. } = &state.end else { continue };
+            let last = self.failure.trace.events.iter().rev().find(|event| event.thread as usize == thread);
+            let Some(last) = last.filter(|last| !matches!(last.action, Action::Wait { .. })) else {
+                continue;
+            };
+            // Where its last event was tells nothing new.
+            let line = at.filter(|_| last.at != *at).and_then(|at| {
+                let lines = Lines::of(&self.failure.trace);
+                calls(&self.failure.trace, Some(at), &lines).line
+            });
+            self.push(RowKind::Event, thread as u32, 0, format!("waits for {}", words::named(on)), line, 0);
+        }
     }
 
     fn beyond_base(&self, at: usize) -> Vec<Level> {
@@ -390,6 +425,26 @@ fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
         }
         if is_switch(&row) && kept.last().is_some_and(|last| last.thread == row.thread) {
             continue;
+        }
+        kept.push(row);
+    }
+    kept
+}
+
+/// One row for what a thread did several times in a row, such as looking at a place until it changes.
+fn without_repetition(rows: Vec<Row>) -> Vec<Row> {
+    let same = |a: &Row, b: &Row| {
+        a.kind == RowKind::Event
+            && b.kind == RowKind::Event
+            && (a.thread, a.depth, &a.within, &a.text, &a.line)
+                == (b.thread, b.depth, &b.within, &b.text, &b.line)
+    };
+    let mut kept = Vec::with_capacity(rows.len());
+    for run in rows.chunk_by(same) {
+        let mut row = run[0].clone();
+        if run.len() > 1 {
+            row.text = format!("{} ({} times)", row.text, run.len());
+            row.events = run.iter().map(|row| row.events).sum();
         }
         kept.push(row);
     }

@@ -69,6 +69,30 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
     }
 }
 
+/// What an event inside a function of the standard library's mutex means: the numbers that it keeps there are its own
+/// affair.
+pub(super) fn locking(function: &str, action: &Action, places: &Places) -> Option<String> {
+    let locks = matches!(function, "Mutex::lock" | "Mutex::try_lock");
+    let unlocks = function == "MutexGuard::drop";
+    Some(match action {
+        Action::Cas { place, expected, read, .. } if locks && read == expected => {
+            format!("locks {}", places.name(place))
+        }
+        Action::Cas { place, .. } if locks => format!("finds {} locked", places.name(place)),
+        Action::Rmw { place, op, read, .. } if locks && op == "swap" => match read.0 {
+            0 => format!("locks {}", places.name(place)),
+            _ => format!("finds {} locked", places.name(place)),
+        },
+        Action::Rmw { place, op, written: Value(0), .. } if unlocks && op == "swap" => {
+            format!("unlocks {}", places.name(place))
+        }
+        Action::Wait { place, blocks: true, timeout_ns: None, .. } if locks => {
+            format!("waits for {}", places.name(place))
+        }
+        _ => return None,
+    })
+}
+
 /// The change of threads before an event, and why the thread before was left.
 pub(super) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
     let events = &failure.trace.events;

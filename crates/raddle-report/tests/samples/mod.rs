@@ -208,10 +208,8 @@ pub(crate) fn deadlock() -> Failure {
         .event(2, "", Action::Begin)
         .event(2, &transfer(20), cas(b(), Acquire, 0, 1, 0))
         .event(1, &transfer(21), cas(b(), Acquire, 0, 1, 1))
-        .event(1, &transfer(21), rmw("swap", b(), Acquire, 1, 2))
         .event(1, &transfer(21), wait(b(), 2))
         .after(Switch::Blocked, 2, &transfer(21), cas(a(), Acquire, 0, 1, 1))
-        .event(2, &transfer(21), rmw("swap", a(), Acquire, 1, 2))
         .event(2, &transfer(21), wait(a(), 2))
         .done()
 }
