@@ -13,13 +13,14 @@
 //! so) in a signal handler. It is single-threaded throughout: one OS thread does all of it. References to the engine are
 //! made anew at each entry from the raw pointer in [`GLOBAL`] and never held across a switch.
 
+use std::ffi::c_void;
 use std::mem;
 
 use corosensei::{Coroutine, CoroutineResult};
 
 use crate::event::{Effect, Pending};
 use crate::futex::Futexes;
-use crate::global::GLOBAL;
+use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::rng::Rng;
@@ -27,7 +28,7 @@ use crate::site::{Classify, Site};
 use crate::spin::Read;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
-use crate::thread::{End, Start, State, ThreadCoroutine, ThreadId, VThread, Wake};
+use crate::thread::{End, KeyDestructor, Start, State, ThreadCoroutine, ThreadId, VThread, Wake};
 use crate::time::Clock;
 use crate::trace::{self, Action, Namer, SwitchReason, Trace};
 
@@ -117,6 +118,8 @@ pub struct Engine {
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
+    /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
+    pub(crate) keys: Vec<Option<KeyDestructor>>,
     /// What the code under test gets when it asks for random bytes.
     pub(crate) random: Rng,
     /// What happened, if it is being recorded.
@@ -163,6 +166,7 @@ impl Engine {
             strategy,
             futexes: Futexes::default(),
             clock: Clock::default(),
+            keys: Vec::new(),
             random: Rng::new(seed),
             trace: None,
             classifier,
@@ -205,6 +209,24 @@ impl Engine {
     #[inline]
     pub fn current(&mut self) -> &mut VThread {
         &mut self.threads[self.current as usize]
+    }
+
+    /// What is to be called with the value of a key when a thread ends.
+    fn key_destructor(&self, key: u32) -> Option<KeyDestructor> {
+        match (key as usize).checked_sub(MAX_KEYS) {
+            Some(index) => self.keys.get(index).copied().flatten(),
+            None => GLOBAL.key_destructors[key as usize].get(),
+        }
+    }
+
+    /// Takes out a thread-specific value of the current thread that has a destructor.
+    fn next_specific(&mut self) -> Option<(KeyDestructor, *mut c_void)> {
+        while let Some((key, value)) = self.current().specific.pop() {
+            if let Some(destructor) = self.key_destructor(key).filter(|_| !value.is_null()) {
+                return Some((destructor, value));
+            }
+        }
+        None
     }
 
     #[inline]
@@ -402,6 +424,7 @@ impl Engine {
         self.outcome = None;
         self.futexes.clear();
         self.clock.reset();
+        self.keys.clear();
         self.random = Rng::new(self.seed);
         self.current = 0;
         self.next = 0;
@@ -519,8 +542,9 @@ impl Engine {
                         threads: &self.threads,
                         choice: self.schedule.len(),
                     };
-                    let next = self.strategy.choose(&point);
-                    if self.runnable.binary_search(&next).is_err() {
+                    // A script may name a thread that does not exist.
+                    let next = self.strategy.choose(&point).min(self.threads.len() as ThreadId - 1);
+                    if self.threads[next as usize].state != State::Runnable || next as usize >= self.alive {
                         self.outcome = Some(Outcome::Diverged { choice: self.schedule.len() });
                         return None;
                     }
@@ -691,6 +715,11 @@ unsafe fn run_thread(id: usize, start: Start) -> End {
             destructor(object);
         }
         GLOBAL.in_engine.set(true);
+        while let Some((destructor, value)) = (*engine()).next_specific() {
+            GLOBAL.in_engine.set(false);
+            destructor(value);
+            GLOBAL.in_engine.set(true);
+        }
     }
     End::Returned
 }
