@@ -3,14 +3,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::classify::{Around, classify};
-use crate::dwarf::{self, Dwarf, Entry, Offset, Sections, Unit};
+use crate::dwarf::{self, Dwarf, Sections};
+use crate::function::At;
 use crate::image::Image;
-use crate::lines::{Lines, file_path};
 use crate::statics::{self, Statics};
 use crate::symbols::Symbols;
 use crate::types::Types;
-use crate::units::{Part, UnitIndex, UnitTable};
-use crate::{Frame, ReflectError, Site, locals, names, paths};
+use crate::units::{UnitIndex, UnitTable};
+use crate::{Frame, ReflectError, Site, locals, names};
 
 /// A program with its debug information, loaded at some address.
 ///
@@ -19,7 +19,7 @@ use crate::{Frame, ReflectError, Site, locals, names, paths};
 pub struct Program {
     image: Image,
     bias: u64,
-    running_in: Option<PathBuf>,
+    pub(crate) running_in: Option<PathBuf>,
     sections: OnceLock<Sections>,
     index: OnceLock<UnitIndex>,
     unit_offsets: OnceLock<Vec<usize>>,
@@ -178,15 +178,20 @@ impl Program {
         return_address.checked_sub(self.bias)?.checked_sub(1)
     }
 
-    fn dwarf(&self) -> Dwarf<'_> {
+    pub(crate) fn dwarf(&self) -> Dwarf<'_> {
         Dwarf::new(self.sections.get_or_init(|| dwarf::read_sections(&self.image)), &self.image)
+    }
+
+    /// Where units begin in `.debug_info`, in order.
+    pub(crate) fn unit_offsets(&self, dwarf: &Dwarf<'_>) -> &[usize] {
+        self.unit_offsets.get_or_init(|| dwarf.unit_offsets())
     }
 
     fn symbols(&self) -> &Symbols {
         self.symbols.get_or_init(|| Symbols::read(&self.image))
     }
 
-    fn table(&self, dwarf: &Dwarf<'_>, unit: usize) -> Option<Arc<UnitTable>> {
+    pub(crate) fn table(&self, dwarf: &Dwarf<'_>, unit: usize) -> Option<Arc<UnitTable>> {
         // A panic while the lock was held left the map as it was.
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = tables.get(&unit) {
@@ -205,55 +210,6 @@ impl Program {
         let function = table.function(address)?;
         let unit = table.unit().ok()?;
         Some(answer(&At { program: self, dwarf: &dwarf, unit: &unit, table: &table, function, address }))
-    }
-
-    /// Takes a function's names from an entry, or from where that says it was declared, perhaps in another unit.
-    fn name<'d>(
-        &self,
-        dwarf: &Dwarf<'d>,
-        table: &UnitTable,
-        unit: &Unit<'d>,
-        entry: &Entry<'d>,
-        call: &mut Call,
-        hops: u32,
-    ) {
-        for (name, at) in
-            [(&mut call.linkage_name, gimli::DW_AT_linkage_name), (&mut call.name, gimli::DW_AT_name)]
-        {
-            if name.is_empty() {
-                *name = dwarf.text(unit, entry, at).unwrap_or_default();
-            }
-        }
-        // An unmangled function is known by where it is declared only; an inlined call lies wherever it was inlined.
-        if entry.tag() == gimli::DW_TAG_subprogram {
-            call.part = call.part.or_else(|| table.part(entry.offset()));
-        }
-        let Some(hops) = hops.checked_sub(1) else { return };
-        for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
-            match entry.attr_value(at) {
-                Some(gimli::AttributeValue::UnitRef(offset)) => {
-                    if let Ok(entry) = unit.entry(offset) {
-                        self.name(dwarf, table, unit, &entry, call, hops);
-                    }
-                }
-                Some(gimli::AttributeValue::DebugInfoRef(offset)) => {
-                    // A declaration that cannot be read leaves the name as it is.
-                    let _ = self.name_in_other_unit(offset.0, call, hops);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn name_in_other_unit(&self, offset: usize, call: &mut Call, hops: u32) -> Option<()> {
-        let dwarf = self.dwarf();
-        let units = self.unit_offsets.get_or_init(|| dwarf.unit_offsets());
-        let start = *units[..units.partition_point(|&unit| unit <= offset)].last()?;
-        let table = self.table(&dwarf, start)?;
-        let unit = table.unit().ok()?;
-        let entry = unit.entry(gimli::UnitOffset(offset - start)).ok()?;
-        self.name(&dwarf, &table, &unit, &entry, call, hops);
-        Some(())
     }
 
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
@@ -286,110 +242,6 @@ impl Program {
     }
 }
 
-/// A function's entry and an address in it.
-struct At<'a, 'd> {
-    program: &'a Program,
-    dwarf: &'a Dwarf<'d>,
-    unit: &'a Unit<'d>,
-    table: &'a UnitTable,
-    function: Offset,
-    address: u64,
-}
-
-/// A function, inlined or not, and where it was inlined.
-struct Call {
-    linkage_name: String,
-    name: String,
-    /// File (as the unit's line program numbers it) and line, for an inlined function.
-    called_from: Option<(u64, Option<u32>)>,
-    part: Option<Part>,
-}
-
-impl Call {
-    fn path(&self) -> String {
-        if self.linkage_name.is_empty() { self.name.clone() } else { names::demangle(&self.linkage_name) }
-    }
-}
-
-impl<'d> At<'_, 'd> {
-    fn types(&self) -> Types<'_, 'd> {
-        Types { dwarf: self.dwarf, unit: self.unit, table: self.table }
-    }
-
-    fn frames(&self) -> Vec<Frame> {
-        let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return Vec::new() };
-        let lines = self.table.lines.get_or_init(|| Lines::read(&unit));
-        let mut position = lines.find(self.address);
-        let mut frames = Vec::new();
-        let root = self.unit.entry(self.unit.header.root_offset()).ok();
-        let compiled_in = root.and_then(|root| self.dwarf.text(self.unit, &root, gimli::DW_AT_comp_dir));
-        let compiled_in = compiled_in.as_deref();
-        for call in self.chain() {
-            let path = call.path();
-            let file = position.and_then(|(file, _)| file_path(self.dwarf, &unit, file, compiled_in));
-            let file =
-                file.map(|file| paths::shorten(&file, compiled_in, self.program.running_in.as_deref()));
-            frames.push(Frame {
-                function: names::shorten(&path),
-                // What has no line was made by the compiler.
-                internal: call.part.is_some() || file.as_ref().is_none_or(|(_, of_std)| *of_std),
-                file: file.map(|(file, _)| file),
-                line: position.and_then(|(_, line)| line),
-            });
-            position = call.called_from;
-        }
-        frames
-    }
-
-    /// The functions at the address, innermost first; the last is the one whose code it is.
-    fn chain(&self) -> Vec<Call> {
-        let mut chain = Vec::new();
-        // Damaged information gives what was read until then.
-        let _ = self.read_chain(&mut chain);
-        chain.reverse();
-        chain
-    }
-
-    fn read_chain(&self, chain: &mut Vec<Call>) -> gimli::Result<()> {
-        let mut entries = self.unit.entries_raw(Some(self.function))?;
-        let mut entry = Entry::null();
-        entries.read_entry(&mut entry)?;
-        chain.push(self.call(&entry));
-        if !entry.has_children() {
-            return Ok(());
-        }
-        // The depth of a scope that does not hold the address: everything below it is stepped over.
-        let mut outside = isize::MAX;
-        while entries.next_depth() > 0 {
-            if !entries.read_entry(&mut entry)? || entry.depth() > outside {
-                continue;
-            }
-            outside = isize::MAX;
-            match entry.tag() {
-                gimli::DW_TAG_inlined_subroutine if self.dwarf.covers(self.unit, &entry, self.address) => {
-                    chain.push(self.call(&entry));
-                }
-                gimli::DW_TAG_lexical_block if self.dwarf.covers(self.unit, &entry, self.address) => {}
-                _ => outside = entry.depth(),
-            }
-        }
-        Ok(())
-    }
-
-    fn call(&self, entry: &Entry<'d>) -> Call {
-        let file = dwarf::number(entry, gimli::DW_AT_call_file);
-        let line = dwarf::number(entry, gimli::DW_AT_call_line).map(|line| line as u32);
-        let called_from = file.map(|file| (file, line));
-        let mut call = Call { linkage_name: String::new(), name: String::new(), called_from, part: None };
-        self.program.name(self.dwarf, self.table, self.unit, entry, &mut call, 4);
-        // No namespace tells whose a function of precompiled code is: the name must do.
-        if call.part.is_none() {
-            call.part = Part::of_crate(of_crate(&call.path()));
-        }
-        call
-    }
-}
-
 /// Where the running program was loaded: the beginning of the mapping of its file's beginning.
 fn own_load_bias() -> Result<u64, ReflectError> {
     let unreadable = |path: &str| {
@@ -410,9 +262,4 @@ fn own_load_bias() -> Result<u64, ReflectError> {
             u64::from_str_radix(range.split('-').next()?, 16).ok()
         })
         .ok_or(ReflectError::NotMapped)
-}
-
-/// The crate that a function belongs to, by its name.
-fn of_crate(path: &str) -> &str {
-    names::owner(path).split("::").next().unwrap_or_default()
 }

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::calls::{Calls, Level, Lines, calls};
-use super::places::{Places, place};
-use super::words;
+use super::interest::{Interest, interest};
+use super::places::Places;
+use super::{tidy, words};
 use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd};
 
 /// One row.
@@ -80,58 +81,7 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
         }
     }
     builder.still_waiting();
-    without_repetition(without_idle_switches(one_row_for_one_event(builder.rows)))
-}
-
-/// What an event has to do with the failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interest {
-    /// It concerns more than its own thread.
-    Shown,
-    /// It concerns data that no other thread touches.
-    Own,
-    /// It counts handles.
-    Count,
-    /// It came of the panic.
-    Unwinding,
-}
-
-fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
-    let events = &failure.trace.events;
-    let mut unwinding: BTreeMap<u32, usize> = BTreeMap::new();
-    for (at, event) in events.iter().enumerate() {
-        let end = failure.threads.get(event.thread as usize).map(|thread| &thread.end);
-        if matches!(event.action, Action::Panic { .. }) && end == Some(&ThreadEnd::Panicked) {
-            unwinding.insert(event.thread, at);
-        }
-    }
-    let mut interest: Vec<Interest> = Vec::with_capacity(events.len());
-    for (at, event) in events.iter().enumerate() {
-        let shared = match &event.action {
-            Action::Fence { .. } => false,
-            // Whoever waits is waited for by someone.
-            Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
-            action => place(action).is_none_or(|place| places.is_shared(place)),
-        };
-        interest.push(match () {
-            () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
-            () if around[at].counts => Interest::Count,
-            () if shared => Interest::Shown,
-            () => Interest::Own,
-        });
-    }
-    // A failure of one thread alone is told by what it did to its own data.
-    let any = |interest: &[Interest]| {
-        events.iter().zip(interest).any(|(event, i)| place(&event.action).is_some() && *i == Interest::Shown)
-    };
-    if !any(&interest) {
-        interest.iter_mut().filter(|i| **i == Interest::Own).for_each(|i| *i = Interest::Shown);
-    }
-    // The end is always worth seeing, unless it is only the end of a panic.
-    if let Some(last) = interest.last_mut().filter(|last| **last != Interest::Unwinding) {
-        *last = Interest::Shown;
-    }
-    interest
+    tidy::tidy(builder.rows)
 }
 
 /// For each event, how many of the calls around it tell nothing: the function that its thread began in and closures
@@ -386,69 +336,6 @@ impl Builder<'_> {
     ) {
         self.rows.push(Row { kind, thread, depth, within: None, text, line, events });
     }
-}
-
-/// Puts a call and the only thing that happened inside it on one row.
-fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
-    let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
-    // From the end: the depths of each thread's next row, and of the one after it.
-    let mut ahead: BTreeMap<u32, (Option<usize>, Option<usize>)> = BTreeMap::new();
-    for row in rows.into_iter().rev() {
-        let (next, after) = ahead.entry(row.thread).or_default();
-        if let (RowKind::Call, 0, Some(inside)) = (row.kind, row.events, merged.last_mut())
-            && matches!(inside.kind, RowKind::Event | RowKind::Panic)
-            && inside.within.is_none()
-            && (inside.thread, inside.depth) == (row.thread, row.depth + 1)
-            && after.is_none_or(|after| after <= row.depth)
-        {
-            inside.within = Some(row.text);
-            inside.depth = row.depth;
-            *next = Some(row.depth);
-            continue;
-        }
-        if row.kind != RowKind::Switch {
-            (*next, *after) = (Some(row.depth), *next);
-        }
-        merged.push(row);
-    }
-    merged.reverse();
-    merged
-}
-
-/// Leaves out the switches to threads that did nothing to be seen before they were left again.
-fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
-    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let is_switch = |row: &Row| row.kind == RowKind::Switch;
-        if is_switch(&row) && kept.last().is_some_and(is_switch) {
-            kept.pop();
-        }
-        if is_switch(&row) && kept.last().is_some_and(|last| last.thread == row.thread) {
-            continue;
-        }
-        kept.push(row);
-    }
-    kept
-}
-
-/// One row for what a thread did several times in a row, such as looking at a place until it changes.
-fn without_repetition(rows: Vec<Row>) -> Vec<Row> {
-    let same = |a: &Row, b: &Row| {
-        a.kind == RowKind::Event
-            && b.kind == RowKind::Event
-            && (a.thread, a.depth, &a.within, &a.text, &a.line)
-                == (b.thread, b.depth, &b.within, &b.text, &b.line)
-    };
-    let mut kept = Vec::with_capacity(rows.len());
-    for run in rows.chunk_by(same) {
-        let mut row = run[0].clone();
-        if run.len() > 1 {
-            row.text = format!("{} ({} times)", row.text, run.len());
-            row.events = run.iter().map(|row| row.events).sum();
-        }
-        kept.push(row);
-    }
-    kept
 }
 
 fn common(one: &[Level], other: &[Level]) -> usize {

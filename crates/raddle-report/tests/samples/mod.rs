@@ -230,6 +230,8 @@ pub(crate) fn livelock() -> Failure {
     .event(1, "", Action::Begin)
     .event(1, &wait(12), store(unnamed(0x7f00_0010), Relaxed, 1))
     .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
+    .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
+    .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
     .event(1, &wait(14), Action::Yield)
     .after(Switch::Spinning, 2, "", Action::Begin)
     .event(2, &wait(19), rmw("fetch_or", unnamed(0x7f00_0014), SeqCst, 0, 4))
