@@ -38,11 +38,6 @@ impl<'a> Dwarf<'a> {
         self.image.part(".debug_info", offset, self.unit_length(offset).unwrap_or(0))
     }
 
-    /// All of `.debug_info`, for the rare questions that concern every unit.
-    pub(crate) fn all_units(&self) -> Vec<u8> {
-        self.image.section(".debug_info")
-    }
-
     /// Where units begin in `.debug_info`, in order.
     pub(crate) fn unit_offsets(&self) -> Vec<usize> {
         let mut offsets = Vec::new();

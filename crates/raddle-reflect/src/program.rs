@@ -6,7 +6,7 @@ use crate::classify::{Around, classify};
 use crate::dwarf::{self, Dwarf, Sections};
 use crate::function::At;
 use crate::image::Image;
-use crate::statics::{self, Statics};
+use crate::statics;
 use crate::symbols::Symbols;
 use crate::types::Types;
 use crate::units::{UnitIndex, UnitTable};
@@ -25,8 +25,6 @@ pub struct Program {
     unit_offsets: OnceLock<Vec<usize>>,
     tables: Mutex<HashMap<usize, Arc<UnitTable>>>,
     symbols: OnceLock<Symbols>,
-    units_by_crate: OnceLock<HashMap<String, Vec<usize>>>,
-    statics: Mutex<HashMap<String, Arc<Statics>>>,
 }
 
 impl Program {
@@ -109,7 +107,7 @@ impl Program {
         let symbol = symbols.object(address)?;
         let name = names::demangle(symbols.name(symbol));
         let offset = address - symbol.address;
-        let path = match self.static_path(&name, symbol.address, offset) {
+        let path = match self.static_path(symbol.address, offset) {
             Some(path) => path,
             None if offset == 0 => String::new(),
             None => format!("+{offset}"),
@@ -168,8 +166,6 @@ impl Program {
             unit_offsets: OnceLock::new(),
             tables: Mutex::default(),
             symbols: OnceLock::new(),
-            units_by_crate: OnceLock::new(),
-            statics: Mutex::default(),
         }
     }
 
@@ -180,6 +176,10 @@ impl Program {
 
     pub(crate) fn dwarf(&self) -> Dwarf<'_> {
         Dwarf::new(self.sections.get_or_init(|| dwarf::read_sections(&self.image)), &self.image)
+    }
+
+    fn index(&self, dwarf: &Dwarf<'_>) -> &UnitIndex {
+        self.index.get_or_init(|| UnitIndex::read(dwarf))
     }
 
     /// Where units begin in `.debug_info`, in order.
@@ -205,8 +205,7 @@ impl Program {
     /// Answers a question about the function at an address in the file.
     fn at<T>(&self, address: u64, answer: impl FnOnce(&At<'_, '_>) -> T) -> Option<T> {
         let dwarf = self.dwarf();
-        let index = self.index.get_or_init(|| UnitIndex::read(&dwarf));
-        let table = self.table(&dwarf, index.find(&dwarf, address)?)?;
+        let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
         let function = table.function(address)?;
         let unit = table.unit().ok()?;
         Some(answer(&At { program: self, dwarf: &dwarf, unit: &unit, table: &table, function, address }))
@@ -219,26 +218,13 @@ impl Program {
         Some(Frame { function: names::shorten(&path), file: None, line: None, internal: true })
     }
 
-    fn static_path(&self, name: &str, address: u64, offset: u64) -> Option<String> {
-        let of_crate = names::owner(name).split("::").next()?;
+    fn static_path(&self, address: u64, offset: u64) -> Option<String> {
         let dwarf = self.dwarf();
-        let statics = self.statics_of(&dwarf, of_crate)?;
-        let found = statics.get(&address)?;
-        let unit = found.table.unit().ok()?;
-        let types = Types { dwarf: &dwarf, unit: &unit, table: &found.table };
-        (offset < types.size(found.of)?).then(|| types.path(found.of, offset))
-    }
-
-    fn statics_of(&self, dwarf: &Dwarf<'_>, of_crate: &str) -> Option<Arc<Statics>> {
-        if let Some(statics) = self.statics.lock().unwrap_or_else(PoisonError::into_inner).get(of_crate) {
-            return Some(statics.clone());
-        }
-        let units = self.units_by_crate.get_or_init(|| statics::units_by_crate(dwarf)).get(of_crate)?;
-        let tables: Vec<_> = units.iter().filter_map(|&unit| self.table(dwarf, unit)).collect();
-        let statics = Arc::new(statics::read(&tables));
-        let mut known = self.statics.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(of_crate.to_owned(), statics.clone());
-        Some(statics)
+        let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
+        let of = *table.statics.get_or_init(|| statics::read(&table)).get(&address)?;
+        let unit = table.unit().ok()?;
+        let types = Types { dwarf: &dwarf, unit: &unit, table: &table };
+        (offset < types.size(of)?).then(|| types.path(of, offset))
     }
 }
 

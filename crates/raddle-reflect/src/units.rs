@@ -6,13 +6,12 @@ use gimli::{Abbreviations, DebugInfo};
 
 use crate::dwarf::{Dwarf, Entry, Offset, Unit, slice};
 use crate::lines::Lines;
+use crate::statics::Statics;
 
-/// Which unit holds which code.
+/// Which unit holds which code, and which statics.
 pub(crate) struct UnitIndex {
-    /// By `begin`; as `.debug_aranges` tells.
+    /// By `begin`.
     ranges: Vec<CodeRange>,
-    /// The code of units that `.debug_aranges` is silent about.
-    others: OnceLock<Vec<CodeRange>>,
 }
 
 #[derive(Clone, Copy)]
@@ -32,6 +31,7 @@ pub(crate) struct UnitTable {
     /// Where the entries of the standard library's and of Raddle's namespaces begin and end, in order.
     internal: Vec<Namespace>,
     pub(crate) lines: OnceLock<Lines>,
+    pub(crate) statics: OnceLock<Statics>,
 }
 
 /// What a unit's other attributes are relative to.
@@ -86,6 +86,8 @@ impl Part {
 impl UnitIndex {
     pub(crate) fn read(dwarf: &Dwarf<'_>) -> UnitIndex {
         let mut ranges = Vec::new();
+        // rustc lists the code and the statics of all its units here. What other compilers leave out is not the
+        // program's own.
         let mut headers = dwarf.debug_aranges.headers();
         while let Ok(Some(header)) = headers.next() {
             let unit = header.debug_info_offset().0;
@@ -94,28 +96,22 @@ impl UnitIndex {
                 push(&mut ranges, entry.range(), unit);
             }
         }
-        ranges.sort_unstable_by_key(|r| r.begin);
-        UnitIndex { ranges, others: OnceLock::new() }
-    }
-
-    /// The unit that holds the code at `address`, as an offset into `.debug_info`.
-    pub(crate) fn find(&self, dwarf: &Dwarf<'_>, address: u64) -> Option<usize> {
-        find(&self.ranges, address)
-            .or_else(|| find(self.others.get_or_init(|| self.read_others(dwarf)), address))
-    }
-
-    fn read_others(&self, dwarf: &Dwarf<'_>) -> Vec<CodeRange> {
-        let mut known: Vec<usize> = self.ranges.iter().map(|r| r.unit).collect();
-        known.sort_unstable();
-        known.dedup();
-        let mut ranges = Vec::new();
-        for offset in dwarf.unit_offsets().into_iter().filter(|offset| known.binary_search(offset).is_err()) {
-            let bytes = dwarf.unit_bytes(offset);
-            // A unit that cannot be read holds no code that can be told.
-            let _ = code_of_unit(dwarf, &bytes, |range| push(&mut ranges, range, offset));
+        if ranges.is_empty() {
+            for offset in dwarf.unit_offsets() {
+                let bytes = dwarf.unit_bytes(offset);
+                // A unit that cannot be read holds no code that can be told.
+                let _ = code_of_unit(dwarf, &bytes, |range| push(&mut ranges, range, offset));
+            }
         }
         ranges.sort_unstable_by_key(|r| r.begin);
-        ranges
+        UnitIndex { ranges }
+    }
+
+    /// The unit that holds the code or static at `address`, as an offset into `.debug_info`.
+    pub(crate) fn find(&self, address: u64) -> Option<usize> {
+        let after = self.ranges.partition_point(|r| r.begin <= address);
+        let range = self.ranges[..after].last()?;
+        (address < range.end).then_some(range.unit)
     }
 }
 
@@ -124,8 +120,9 @@ impl UnitTable {
         let bytes = dwarf.unit_bytes(offset);
         let abbreviations = Arc::new(header(&bytes)?.abbreviations(&dwarf.debug_abbrev)?);
         let bases = Bases::read(dwarf, &bytes, abbreviations.clone())?;
-        let (functions, internal, lines) = (Vec::new(), Vec::new(), OnceLock::new());
-        let mut table = UnitTable { bytes, abbreviations, bases, functions, internal, lines };
+        let (functions, internal) = (Vec::new(), Vec::new());
+        let (lines, statics) = (OnceLock::new(), OnceLock::new());
+        let mut table = UnitTable { bytes, abbreviations, bases, functions, internal, lines, statics };
         (table.functions, table.internal) = table.scan(dwarf)?;
         table.functions.sort_unstable_by_key(|f| f.begin);
         Ok(table)
@@ -239,10 +236,4 @@ fn push(ranges: &mut Vec<CodeRange>, range: gimli::Range, unit: usize) {
     if range.begin != 0 && range.begin < range.end {
         ranges.push(CodeRange { begin: range.begin, end: range.end, unit });
     }
-}
-
-fn find(ranges: &[CodeRange], address: u64) -> Option<usize> {
-    let after = ranges.partition_point(|r| r.begin <= address);
-    let range = ranges[..after].last()?;
-    (address < range.end).then_some(range.unit)
 }
