@@ -37,6 +37,9 @@ pub(super) struct Level {
     pub(super) called_at: Option<String>,
 }
 
+/// How the name of a closure ends.
+const CLOSURE: &str = "::{closure}";
+
 /// Names lines of code as shortly as can be told apart.
 pub(super) struct Lines {
     /// Each file's short name.
@@ -95,10 +98,12 @@ pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     let mut called_at = None;
     let mut outer: Option<&str> = None;
     for (frame, caller) in stack[innermost..].iter().rev().filter(|(frame, _)| !frame.internal) {
-        // A closure inside the function that passed it on is no call to a reader.
-        let inside =
-            |outer: &str| frame.function.strip_prefix(outer).is_some_and(|rest| rest == "::{closure}");
-        if !outer.is_some_and(inside) {
+        // A closure of the function that passed it on is no call to a reader.
+        let is_closure_of = |outer: &str| {
+            frame.function.ends_with(CLOSURE)
+                && frame.function.trim_end_matches(CLOSURE) == outer.trim_end_matches(CLOSURE)
+        };
+        if !outer.is_some_and(is_closure_of) {
             levels.push(Level {
                 function: short(&frame.function),
                 caller: *caller,

@@ -102,7 +102,11 @@ fn bases(events: &[Event], around: &[Calls]) -> Vec<usize> {
     // The calls common to all events of a part.
     let mut common: BTreeMap<(u32, usize), &[Level]> = BTreeMap::new();
     let mut always_deeper: BTreeMap<(u32, usize), bool> = BTreeMap::new();
-    for (part, calls) in parts.iter().zip(around).filter(|(_, calls)| calls.own > 0) {
+    for ((part, calls), event) in parts.iter().zip(around).zip(events) {
+        // The call of an operation is made outside of it.
+        if calls.own == 0 || matches!(event.action, Action::Call { .. }) {
+            continue;
+        }
         let own = &calls.levels[..calls.own];
         let base = common.entry(*part).or_insert(own);
         *base = &base[..base.iter().zip(own).take_while(|(a, b)| a.function == b.function).count()];

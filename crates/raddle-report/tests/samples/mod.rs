@@ -279,11 +279,17 @@ pub(crate) fn scenario() -> Failure {
         call: call.to_owned(),
         result: result.map(str::to_owned),
     };
-    let push = |line: u32| format!("my_crate::Queue<T>::push src/queue.rs:{line}");
-    let node = |line: u32| {
-        format!("my_crate::Queue<T>::push src/queue.rs:20 > my_crate::Node<T>::new src/queue.rs:{line}")
+    let push = |line: u32| {
+        format!("queue::Model::push tests/queue.rs:9 > my_crate::Queue<T>::push src/queue.rs:{line}")
     };
-    let pop = |line: u32| format!("my_crate::Queue<T>::pop src/queue.rs:{line}");
+    let node = |line: u32| {
+        format!(
+            "queue::Model::push tests/queue.rs:9 > my_crate::Queue<T>::push src/queue.rs:20 > my_crate::Node<T>::new src/queue.rs:{line}"
+        )
+    };
+    let pop = |line: u32| {
+        format!("queue::Model::pop tests/queue.rs:13 > my_crate::Queue<T>::pop src/queue.rs:{line}")
+    };
     Sample::new("queue::Model", Kind::Panic, "no order of the operations explains the results")
         .scenario(Scenario {
             init: vec![operation("push(1)", Some("()"))],
