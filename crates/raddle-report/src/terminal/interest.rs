@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::calls::Calls;
 use super::places::{Places, place};
-use crate::failure::{Action, Failure, ThreadEnd};
+use crate::failure::{Action, Event, Failure, ThreadEnd};
 
 /// What an event has to do with the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(super) enum Interest {
     Shown,
     /// It concerns data that no other thread touches.
     Own,
+    /// It came before there was another thread.
+    Before,
     /// It counts handles.
     Count,
     /// It came of the panic.
@@ -29,6 +31,8 @@ pub(super) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
             unwinding.insert(event.thread, at);
         }
     }
+    let spawns = |event: &Event| matches!(event.action, Action::Spawn { .. });
+    let first_other = events.iter().position(|event| event.thread != 0 || spawns(event)).unwrap_or(0);
     let mut interest: Vec<Interest> = Vec::with_capacity(events.len());
     for (at, event) in events.iter().enumerate() {
         let shared = match &event.action {
@@ -37,7 +41,10 @@ pub(super) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
             Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
             action => place(action).is_none_or(|place| places.is_shared(place)),
         };
+        // Unless the beginning is missing, there is one thread until it makes another.
+        let alone = failure.trace.omitted == 0 && at < first_other;
         interest.push(match () {
+            () if alone && place(&event.action).is_some() => Interest::Before,
             () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
             () if around[at].counts => Interest::Count,
             () if shared => Interest::Shown,
@@ -49,7 +56,8 @@ pub(super) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
         events.iter().zip(interest).any(|(event, i)| place(&event.action).is_some() && *i == Interest::Shown)
     };
     if !any(&interest) {
-        interest.iter_mut().filter(|i| **i == Interest::Own).for_each(|i| *i = Interest::Shown);
+        let quiet = |interest: &&mut Interest| matches!(**interest, Interest::Own | Interest::Before);
+        interest.iter_mut().filter(quiet).for_each(|interest| *interest = Interest::Shown);
     }
     // The end is always worth seeing, unless it is only the end of a panic.
     if let Some(last) = interest.last_mut().filter(|last| **last != Interest::Unwinding) {

@@ -234,6 +234,7 @@ impl Builder<'_> {
         };
         let text = match () {
             () if all(Interest::Unwinding) => format!("({count} while unwinding)"),
+            () if all(Interest::Before) => format!("{name}({count}, no other thread yet)"),
             () if all(Interest::Count) && run == 1 && !name.is_empty() => name.trim_end().to_owned(),
             () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
             () => format!("{name}({count}, nothing shared)"),

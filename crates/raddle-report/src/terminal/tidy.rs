@@ -6,7 +6,28 @@ use super::interleaving::{Row, RowKind};
 
 /// Leaves out of the rows what tells nothing more.
 pub(super) fn tidy(rows: Vec<Row>) -> Vec<Row> {
-    without_repetition(without_idle_switches(one_row_for_one_event(rows)))
+    without_repetition(without_idle_switches(one_row_for_quiet_operations(one_row_for_one_event(rows))))
+}
+
+/// An operation inside which nothing is to be seen is its result.
+fn one_row_for_quiet_operations(rows: Vec<Row>) -> Vec<Row> {
+    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+    for mut row in rows {
+        // From the operation's return back to its call, over what was folded.
+        let quiet =
+            kept.iter().rev().take_while(|last| last.kind == RowKind::Folded && last.thread == row.thread);
+        let call = kept.len().checked_sub(quiet.count() + 1).map(|at| (at, &kept[at]));
+        if let Some((at, call)) = call
+            && (row.kind, call.kind) == (RowKind::Event, RowKind::Call)
+            && (row.thread, row.depth) == (call.thread, call.depth)
+            && row.text.strip_prefix(&call.text).is_some_and(|rest| rest.starts_with(" -> "))
+        {
+            row.line = call.line.clone();
+            row.events += kept.drain(at..).map(|row| row.events).sum::<u64>();
+        }
+        kept.push(row);
+    }
+    kept
 }
 
 /// Puts a call and the only thing that happened inside it on one row.

@@ -302,6 +302,16 @@ pub(crate) fn scenario() -> Failure {
         .thread(Some("main"), ThreadEnd::Finished)
         .thread(None, ThreadEnd::Finished)
         .thread(None, ThreadEnd::Finished)
+        .event(0, "queue::run tests/queue.rs:20", Action::Call { call: "push(1)".to_owned() })
+        .event(0, &push(21), load(named("self.tail"), Acquire, 0))
+        .event(0, &push(22), store(named("self.tail"), Release, 1))
+        .event(
+            0,
+            "queue::run tests/queue.rs:20",
+            Action::Return { call: "push(1)".to_owned(), result: "()".to_owned() },
+        )
+        .event(0, "queue::run tests/queue.rs:21", Action::Spawn { thread: 1 })
+        .event(0, "queue::run tests/queue.rs:22", Action::Spawn { thread: 2 })
         .event(1, "", Action::Call { call: "push(2)".to_owned() })
         .event(1, &node(50), store(unnamed(0x7f00_1000), Relaxed, 2))
         .event(1, &node(51), store(unnamed(0x7f00_1008), Relaxed, 0))
