@@ -11,7 +11,7 @@ use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::site::{self, Site};
-use crate::spin::Read;
+use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
@@ -261,21 +261,6 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     }
 }
 
-/// A plain write, while those are watched.
-///
-/// # Safety
-/// As for [`fence`].
-#[cold]
-pub unsafe fn plain_write(engine: *mut Engine, address: usize) {
-    // SAFETY: the caller's.
-    unsafe {
-        let thread = (*engine).current();
-        if !thread.stack.contains(address) {
-            thread.spin.wrote = true;
-        }
-    }
-}
-
 /// The current thread waits at `place` until it is woken, if the place holds `expected`.
 ///
 /// `deadline` is a time of the monotonic clock. Returns how the wait ended; none if the value was another.
@@ -479,8 +464,9 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
+            engine.count_step();
             let now = engine.clock.monotonic();
-            engine.has_read(Read { pc, address: 0, value: now });
+            engine.has_read(Read { pc, address: CLOCK, value: now });
             engine.clock.monotonic()
         })
     }
