@@ -133,6 +133,8 @@ pub struct Engine {
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
     pub(crate) keys: Vec<Option<KeyDestructor>>,
+    /// Memory that the execution mapped: address and length.
+    pub(crate) mappings: Vec<(usize, usize)>,
     /// What the code under test gets when it asks for random bytes.
     pub(crate) random: Rng,
     /// The points at which the strategy chose, for the process that waits for this one.
@@ -185,6 +187,7 @@ impl Engine {
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
+            mappings: Vec::new(),
             random: Rng::new(seed),
             points: None,
             trace: None,
@@ -483,6 +486,10 @@ impl Engine {
             pages.roll_back();
         }
         heap::reset();
+        for (address, len) in self.mappings.drain(..) {
+            // SAFETY: the execution mapped it and is over.
+            unsafe { sys::raw_syscall(libc::SYS_munmap, [address as i64, len as i64, 0, 0, 0, 0]) };
+        }
         self.outcome.take().expect("an execution ends with an outcome")
     }
 
@@ -665,6 +672,7 @@ impl Engine {
                 let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
                 let name = name.and_then(|event| event.name.clone());
                 let wait = Action::Wait { address, expected, blocks: true, timeout: None };
+                trace.switch(SwitchReason::Blocked);
                 trace.record(thread.id, wait, thread.paused_at.clone(), name);
             }
         }

@@ -562,6 +562,31 @@ pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
     }
 }
 
+/// The code under test has mapped memory.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn mapped(engine: *mut Engine, address: usize, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.mappings.push((address, len))) };
+}
+
+/// The code under test wants memory unmapped. False if the memory existed before the execution, which must not lose it.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn may_unmap(engine: *mut Engine, address: usize, len: usize) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let inside = |&(start, size): &(usize, usize)| start <= address && address + len <= start + size;
+            let known = engine.mappings.iter().any(inside);
+            engine.mappings.retain(|&whole| whole != (address, len));
+            known
+        })
+    }
+}
+
 /// Names the current thread.
 ///
 /// # Safety

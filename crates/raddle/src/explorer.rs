@@ -267,8 +267,7 @@ pub(crate) fn same_execution(original: &Found, replay: &Found) -> bool {
         ref other => other.clone(),
     };
     without_address(&original.outcome) == without_address(&replay.outcome)
-        // Where a signal ends an execution depends on the moment, so the rest may differ.
-        && (original.outcome == Outcome::TimeLimit
+        && (ends_by_signal(&original.outcome)
             || (original.schedule == replay.schedule && original.steps == replay.steps))
 }
 
@@ -286,6 +285,11 @@ pub(crate) fn fail(failure: &Failure) -> ! {
     eprintln!("{text}");
     let plain = Style { colour: false, ..style };
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
+}
+
+/// Where a signal ends an execution depends on the moment or on how deep the stack is, and recording changes both.
+fn ends_by_signal(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::TimeLimit | Outcome::StackOverflow { .. })
 }
 
 /// How to print: as `cargo raddle` says, which sees the terminal, else by what can be seen from here.
