@@ -8,11 +8,11 @@ use std::ffi::c_void;
 
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
-use crate::global::GLOBAL;
+use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::site::{self, Site};
 use crate::spin::Read;
-use crate::thread::{Destructor, Start, StartRoutine, State, ThreadId, Wake};
+use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// Where in the program an atomic access comes from.
@@ -188,6 +188,10 @@ pub unsafe fn compare_exchange<T: Int>(
             }
             return read;
         }
+        if site == Site::MutexLock && size_of::<T>() == size_of::<u32>() {
+            lock(engine, place.cast(), new.widen() as u32, order);
+            return expected;
+        }
         enter(engine, |engine| {
             // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first
             // attempt is a point; if what was read is out of date, the second attempt follows at once and succeeds.
@@ -217,6 +221,21 @@ pub unsafe fn compare_exchange<T: Int>(
             }
             read
         })
+    }
+}
+
+/// The lock of a `std::sync::Mutex`: one event, taken when the mutex is free. What std would do otherwise (spin, mark the
+/// mutex as contended, wait, try again) is not made, because it ends in the same.
+unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.point_of_lock(place);
+            place.write_volatile(new);
+            let size = size_of::<u32>() as u8;
+            let new = new.into();
+            engine.record(|| Action::Cas { address: place.addr(), size, order, expected: 0, new, read: 0 });
+        });
     }
 }
 
@@ -507,6 +526,54 @@ pub unsafe fn fill_random(engine: *mut Engine, buffer: &mut [u8]) {
 pub unsafe fn at_thread_exit(engine: *mut Engine, destructor: Destructor) {
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| engine.current().destructors.push(destructor)) };
+}
+
+/// Notes the destructor of a thread-specific key that was made outside executions.
+pub fn note_key(key: u32, destructor: Option<KeyDestructor>) {
+    if let Some(known) = GLOBAL.key_destructors.get(key as usize) {
+        known.set(destructor);
+    }
+}
+
+/// Makes a thread-specific key that lasts as long as the execution.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn make_key(engine: *mut Engine, destructor: Option<KeyDestructor>) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.keys.push(destructor);
+            (MAX_KEYS + engine.keys.len() - 1) as u32
+        })
+    }
+}
+
+/// The current thread's value of a key.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn specific(engine: *mut Engine, key: u32) -> *mut c_void {
+    // SAFETY: the caller's.
+    let thread = unsafe { (*engine).current() };
+    thread.specific.iter().find(|(known, _)| *known == key).map_or(std::ptr::null_mut(), |(_, value)| *value)
+}
+
+/// Sets the current thread's value of a key.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let specific = &mut engine.current().specific;
+            match specific.iter_mut().find(|(known, _)| *known == key) {
+                Some(known) => known.1 = value,
+                None => specific.push((key, value)),
+            }
+        });
+    }
 }
 
 /// Names the current thread.

@@ -18,6 +18,9 @@ pub type StartRoutine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// A destructor of a thread-local and its argument.
 pub type Destructor = (unsafe extern "C" fn(*mut u8), *mut u8);
 
+/// A destructor of a thread-specific value.
+pub type KeyDestructor = unsafe extern "C" fn(*mut c_void);
+
 pub(crate) type ThreadCoroutine = Coroutine<(), (), End, SlotStack>;
 
 /// How a coroutine came back for the last time.
@@ -40,6 +43,11 @@ pub enum State {
         address: usize,
         /// The wakers it listens to.
         mask: u32,
+    },
+    /// It waits for the mutex at an address to be unlocked.
+    Lock {
+        /// The address.
+        address: usize,
     },
     /// It waits for a thread to end.
     Join(ThreadId),
@@ -88,6 +96,8 @@ pub struct VThread {
     pub(crate) detached: bool,
     pub(crate) result: *mut c_void,
     pub(crate) destructors: Vec<Destructor>,
+    /// Values of `pthread_setspecific`.
+    pub(crate) specific: Vec<(u32, *mut c_void)>,
     pub(crate) spin: SpinWatch,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
@@ -110,6 +120,7 @@ impl VThread {
             detached: false,
             result: std::ptr::null_mut(),
             destructors: Vec::new(),
+            specific: Vec::new(),
             spin: SpinWatch::default(),
             in_expanded_rmw: false,
             stack: SlotStack::map(id, stack_size),
@@ -143,6 +154,7 @@ impl VThread {
             unsafe { coroutine.force_reset() };
         }
         self.destructors.clear();
+        self.specific.clear();
         self.lender.restore();
         self.state = State::Finished;
     }

@@ -94,6 +94,12 @@ impl Program {
         Site::Plumbing
     }
 
+    /// Where a static lies, by a part of its linkage name.
+    pub fn static_address(&self, part_of_name: &str) -> Option<u64> {
+        let symbols = self.symbols();
+        Some(symbols.object_named(part_of_name)?.address + self.bias)
+    }
+
     /// The static at an address: `my_crate::QUEUE`, `my_crate::STATE.ready`, `my_crate::TABLE[2]`, or
     /// `my_crate::BYTES+8` where its type does not tell.
     pub fn static_name(&self, address: u64) -> Option<String> {
