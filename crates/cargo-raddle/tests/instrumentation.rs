@@ -17,6 +17,7 @@ fn events_arrive_at_the_runtime_and_programs_without_it_run() {
             .run(&format!("test {profile}"))
             .exits(0)
             .prints("test the_runtime_sees_the_access ... ok")
+            .prints("test the_tests_own_accesses_are_seen ... ok")
             .prints("test tests::works_by_itself ... ok")
             .prints("test tests::is_left_alone ... ok");
     }
