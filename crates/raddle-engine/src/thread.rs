@@ -2,10 +2,9 @@
 
 use std::ffi::c_void;
 
-use corosensei::{Coroutine, Yielder};
-
 use crate::event::Pending;
 use crate::lender::Lender;
+use crate::runner::{Pauser, Runner};
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
 
@@ -20,17 +19,6 @@ pub type Destructor = (unsafe extern "C" fn(*mut u8), *mut u8);
 
 /// A destructor of a thread-specific value.
 pub type KeyDestructor = unsafe extern "C" fn(*mut c_void);
-
-pub(crate) type ThreadCoroutine = Coroutine<(), (), End, SlotStack>;
-
-/// How a coroutine came back for the last time.
-#[derive(Clone, Copy, Debug)]
-pub enum End {
-    /// It ran to its end.
-    Returned,
-    /// A signal ended it; the engine's outcome says which.
-    Trapped,
-}
 
 /// Why a thread does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,14 +89,18 @@ pub struct VThread {
     pub(crate) spin: SpinWatch,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
+    /// The stack of the thread's slot, which coroutines run on.
+    pub(crate) slot: SlotStack,
+    /// The stack that the thread runs on.
     pub(crate) stack: SlotStack,
     pub(crate) lender: Lender,
-    pub(crate) coroutine: Option<ThreadCoroutine>,
-    pub(crate) yielder: *const Yielder<(), ()>,
+    pub(crate) runner: Option<Runner>,
+    pub(crate) pauser: Option<Pauser>,
 }
 
 impl VThread {
     pub(crate) fn new(id: usize, stack_size: usize) -> VThread {
+        let slot = SlotStack::map(id, stack_size);
         VThread {
             id: id as ThreadId,
             state: State::Finished,
@@ -123,15 +115,16 @@ impl VThread {
             specific: Vec::new(),
             spin: SpinWatch::default(),
             in_expanded_rmw: false,
-            stack: SlotStack::map(id, stack_size),
+            slot,
+            stack: slot,
             lender: Lender::start(id),
-            coroutine: None,
-            yielder: std::ptr::null(),
+            runner: None,
+            pauser: None,
         }
     }
 
-    /// Makes the thread new, ready to run `coroutine`.
-    pub(crate) fn renew(&mut self, coroutine: ThreadCoroutine) {
+    /// Makes the thread new, ready to run.
+    pub(crate) fn renew(&mut self, runner: Runner) {
         self.state = State::Runnable;
         self.pending = Pending::NOTHING;
         self.name = None;
@@ -141,17 +134,15 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.in_expanded_rmw = false;
-        self.coroutine = Some(coroutine);
+        self.stack = runner.own_stack().unwrap_or(self.slot);
+        self.runner = Some(runner);
+        self.pauser = None;
     }
 
     /// Drops what is left of the thread's run: its stack is abandoned as it stands, its thread-locals are made new.
     pub(crate) fn clear(&mut self) {
-        if let Some(mut coroutine) = self.coroutine.take()
-            && coroutine.started()
-            && !coroutine.done()
-        {
-            // SAFETY: nothing on the stack owns anything outside what is rolled back with it.
-            unsafe { coroutine.force_reset() };
+        if let Some(runner) = self.runner.take() {
+            runner.abandon();
         }
         self.destructors.clear();
         self.specific.clear();

@@ -170,12 +170,8 @@ impl Explorer {
                 None => _ = outcomes.insert(returned.clone(), 1),
             }
         };
-        let mut options = self.options;
         let returns_nothing = size_of::<T>() == 0;
-        if !returns_nothing {
-            options.workers = 1;
-        }
-        let result = search(options, Location::caller(), &mut run, &mut passed);
+        let result = search(self.options, Location::caller(), returns_nothing, &mut run, &mut passed);
         std::mem::forget(value.take());
         let (report, seed) = result?;
         if returns_nothing {
@@ -208,6 +204,7 @@ static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
 fn search(
     mut options: Options,
     at: &Location<'_>,
+    returns_nothing: bool,
     run: &mut dyn FnMut(),
     passed: &mut dyn FnMut(),
 ) -> Result<(SearchReport, u64), Box<Failure>> {
@@ -217,6 +214,14 @@ fn search(
     if let Err(problem) = options.override_by(variables) {
         panic!("raddle: {problem}");
     }
+    if !returns_nothing {
+        // What other processes see stays there.
+        assert!(
+            options.isolation != Isolation::Fork,
+            "raddle: isolation `fork` cannot bring outcomes back from its processes; let the closure return nothing"
+        );
+        options.workers = 1;
+    }
     let exploration = EXPLORATIONS.fetch_add(1, Ordering::Relaxed);
     let replayed = replay::requested();
     let owned = build::owns_process();
@@ -224,12 +229,18 @@ fn search(
     let config = Config {
         executions: options.executions,
         budget: options.budget,
-        time_limit: options.time_limit,
+        // Under a debugger, time passes for other reasons.
+        time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
+        backend: match options.backend {
+            Backend::Coroutines => raddle_engine::runner::Backend::Coroutines,
+            Backend::Threads => raddle_engine::runner::Backend::OsThreads,
+        },
         stack_size: options.stack_size,
         seed: options.seed,
         workers: if owned { options.workers } else { 1 },
-        roll_back_pages: owned,
+        // A process that makes one execution has nothing to roll back.
+        roll_back_pages: owned && options.isolation != Isolation::Fork && replayed.is_none(),
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
@@ -281,11 +292,25 @@ fn signal_stack_flag() -> Option<usize> {
 
 /// Prints the report and fails the test, without the noise of a second panic message.
 pub(crate) fn fail(failure: &Failure) -> ! {
-    let style = Style::detect();
+    let style = style();
     let text = render(failure, style, failure.file.as_deref());
     eprintln!("{text}");
     let plain = Style { colour: false, ..style };
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
+}
+
+/// How to print: as `cargo raddle` says, which sees the terminal, else by what can be seen from here.
+pub(crate) fn style() -> Style {
+    let mut style = Style::detect();
+    match std::env::var("RADDLE_COLOR").as_deref() {
+        Ok("always") => style.colour = true,
+        Ok("never") => style.colour = false,
+        _ => {}
+    }
+    if let Some(width) = std::env::var("RADDLE_COLUMNS").ok().and_then(|width| width.parse().ok()) {
+        style.width = width;
+    }
+    style
 }
 
 fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {

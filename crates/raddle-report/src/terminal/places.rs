@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::failure::{Action, Failure, Place};
+use crate::failure::{Action, Failure, Place, ThreadEnd};
 
 /// The places that the trace's events touched.
 pub(super) struct Places {
@@ -37,6 +37,7 @@ impl Places {
         }
         let shared = touched.into_iter().filter(|(_, (threads, written))| threads.len() > 1 && *written);
         places.shared = shared.map(|(address, _)| address).collect();
+        places.share_what_is_awaited(failure);
         // Low numbers for those that will be seen.
         order.sort_by_key(|address| !places.shared.contains(address));
         places.tell_apart(&order);
@@ -62,6 +63,16 @@ impl Places {
         let mut numbered: Vec<_> = self.numbers.iter().map(|(&address, &number)| (number, address)).collect();
         numbered.sort_unstable();
         numbered
+    }
+
+    /// What a thread waits for at the end concerns it, even if it has not touched it.
+    fn share_what_is_awaited(&mut self, failure: &Failure) {
+        for thread in &failure.threads {
+            let ThreadEnd::Waiting { on, .. } = &thread.end else { continue };
+            let Some(awaited) = on.split('`').nth(1) else { continue };
+            let named = self.names.iter().filter(|(_, name)| *name == without_modules(awaited));
+            self.shared.extend(named.map(|(address, _)| *address).collect::<Vec<_>>());
+        }
     }
 
     /// Numbers what has no name, and different places of the same name, in this order.
