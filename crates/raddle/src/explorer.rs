@@ -262,7 +262,7 @@ fn search(
         panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
     }
     drop(search);
-    let mut failure = explain(found, &trace, Program::current().ok().as_ref(), build::test_name(at));
+    let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
     failure.found_by.strategy = options.strategy.to_string();
     failure.found_by.seed = options.seed;
     failure.found_by.execution = found.execution + 1;
