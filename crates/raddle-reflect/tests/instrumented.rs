@@ -23,10 +23,8 @@ fn counting_handles_is_neither_the_user_s_nor_a_question() {
     check_sites("weak-clone", Site::RefCountUp);
     check_sites("weak-upgrade", Site::User);
     check_sites("arc-count", Site::User);
-    // Optimised, the instrumentation leaves a decrement whose result is only compared as a native instruction: these
-    // are seen unoptimised only.
-    check_sites_of(&[unoptimised()], "arc-drop", Site::RefCountDown);
-    check_sites_of(&[unoptimised()], "weak-drop", Site::RefCountDown);
+    check_sites("arc-drop", Site::RefCountDown);
+    check_sites("weak-drop", Site::RefCountDown);
 }
 
 #[test]
@@ -162,12 +160,7 @@ fn what_is_no_program_is_refused() {
 
 #[track_caller]
 fn check_sites(label: &str, expected: Site) {
-    check_sites_of(&fixtures(), label, expected);
-}
-
-#[track_caller]
-fn check_sites_of(fixtures: &[&Fixture], label: &str, expected: Site) {
-    for fixture in fixtures {
+    for fixture in fixtures() {
         for event in fixture.labelled(label) {
             let frames: Vec<_> = event
                 .stack

@@ -376,20 +376,26 @@ fn say_what_is_missing(owned: bool) {
     static OWNED: Once = Once::new();
     if !GLOBAL.instrumented.get() {
         INSTRUMENTED.call_once(|| {
-            eprintln!(
+            say(
                 "raddle: this test was built without instrumentation: only threads, blocking, sleeping and yielding are \
-                 controlled, atomic accesses are not seen; run `cargo raddle test` to explore everything"
+                 controlled, atomic accesses are not seen; run `cargo raddle test` to explore everything",
             );
         });
     }
     if !owned {
         OWNED.call_once(|| {
-            eprintln!(
+            say(
                 "raddle: other tests run in this process, so statics are not rolled back between executions and \
-                 explorations take turns; `cargo raddle test` gives each test a process of its own"
+                 explorations take turns; `cargo raddle test` gives each test a process of its own",
             );
         });
     }
+}
+
+/// Prints past libtest, which keeps what passing tests print to itself.
+fn say(text: &str) {
+    // Nobody may be listening.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Writes a line to the pipe that `cargo raddle` reads, if there is one.

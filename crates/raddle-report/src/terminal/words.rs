@@ -10,6 +10,7 @@ pub(super) fn tag(thread: u32) -> String {
 
 /// What an event did, as a line of code where it has one.
 pub(super) fn event(action: &Action, places: &Places) -> String {
+    let number = |value: Value, size: u8| places.pointer(value, size).unwrap_or_else(|| number(value, size));
     match action {
         Action::Load { place, order, value } => {
             format!("{}.load({}) -> {}", places.name(place), only(*order), number(*value, place.size))

@@ -313,20 +313,24 @@ pub(crate) fn scenario() -> Failure {
         .event(0, "queue::run tests/queue.rs:21", Action::Spawn { thread: 1 })
         .event(0, "queue::run tests/queue.rs:22", Action::Spawn { thread: 2 })
         .event(1, "", Action::Call { call: "push(2)".to_owned() })
-        .event(1, &node(50), store(unnamed(0x7f00_1000), Relaxed, 2))
-        .event(1, &node(51), store(unnamed(0x7f00_1008), Relaxed, 0))
+        .event(1, &node(50), store(unnamed(0x2000_0000_1000), Relaxed, 2))
+        .event(1, &node(51), store(unnamed(0x2000_0000_1008), Relaxed, 0))
         .event(1, &node(52), Action::Fence { order: Release })
-        .event(1, &push(21), load(named("self.tail"), Acquire, 0x7f3a_0000_1230))
+        .event(1, &push(21), load(named("self.tail"), Acquire, 0x2000_0000_1230))
         .event(2, "", Action::Call { call: "pop()".to_owned() })
-        .event(2, &pop(33), load(named("self.head"), Acquire, 0x7f3a_0000_1230))
-        .event(2, &pop(34), cas(named("self.head"), AcqRel, 0x7f3a_0000_1230, 0, 0x7f3a_0000_1230))
+        .event(2, &pop(33), load(named("self.head"), Acquire, 0x2000_0000_1230))
+        .event(2, &pop(34), cas(named("self.head"), AcqRel, 0x2000_0000_1230, 0, 0x2000_0000_1230))
         .event(2, "", Action::Return { call: "pop()".to_owned(), result: "Some(1)".to_owned() })
-        .event(1, &push(22), cas(named("self.tail"), AcqRel, 0x7f3a_0000_1230, 0x7f00_1000, 0x7f3a_0000_1230))
+        .event(
+            1,
+            &push(22),
+            cas(named("self.tail"), AcqRel, 0x2000_0000_1230, 0x2000_0000_1000, 0x2000_0000_1230),
+        )
         .event(1, "", Action::Return { call: "push(2)".to_owned(), result: "()".to_owned() })
         .event(1, "", Action::Call { call: "pop()".to_owned() })
         .event(1, &pop(33), load(named("self.head"), Acquire, 0))
         .event(1, "", Action::Return { call: "pop()".to_owned(), result: "Some(1)".to_owned() })
-        .event(2, &pop(33), load(named("self.tail"), Relaxed, 0x7f00_1000))
+        .event(2, &pop(33), load(named("self.tail"), Relaxed, 0x2000_0000_1000))
         .done()
 }
 
