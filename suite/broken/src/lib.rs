@@ -81,10 +81,17 @@ pub fn last(failure: &Failure, thread: u32) -> &Event {
     failure.trace.events.iter().rev().find(|event| event.thread == thread).expect("the thread did something")
 }
 
-/// The functions on the stack of an event, innermost first.
-pub fn functions<'a>(failure: &'a Failure, event: &Event) -> Vec<&'a str> {
+/// The functions on the stack where a thread waits, innermost first.
+pub fn waits_in(failure: &Failure, thread: usize) -> Vec<&str> {
+    match failure.threads[thread].end {
+        ThreadEnd::Waiting { at, .. } => functions(failure, at),
+        _ => Vec::new(),
+    }
+}
+
+/// The functions on a stack, innermost first.
+pub fn functions(failure: &Failure, mut at: Option<u32>) -> Vec<&str> {
     let mut functions = Vec::new();
-    let mut at = event.at;
     while let Some(id) = at {
         let node = failure.trace.stacks[id as usize];
         functions.push(failure.trace.frames[node.frame as usize].function.as_str());
@@ -106,7 +113,7 @@ fn check_trace(failure: &Failure) {
     }
     let mut current = events[0].thread;
     for event in &events[1..] {
-        assert_eq!(event.switch.is_some(), event.thread != current, "{event:?} after thread {current}");
+        assert!(event.switch.is_some() || event.thread == current, "{event:?} after thread {current}");
         current = event.thread;
     }
 }
