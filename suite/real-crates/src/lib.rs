@@ -59,7 +59,11 @@ pub fn assert_same(label: &str, found: &Failure, again: &Failure) {
     assert_eq!(again.trace.events.len(), found.trace.events.len(), "{label}: number of events");
     for (index, (new, old)) in again.trace.events.iter().zip(&found.trace.events).enumerate() {
         assert_eq!(new, old, "{label}: event {index}");
-        assert_eq!(stack(&again.trace, new.at), stack(&found.trace, old.at), "{label}: stack of event {index}");
+        assert_eq!(
+            stack(&again.trace, new.at),
+            stack(&found.trace, old.at),
+            "{label}: stack of event {index}"
+        );
     }
 }
 

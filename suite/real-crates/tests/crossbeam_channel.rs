@@ -42,7 +42,8 @@ fn rendezvous_keeps_each_senders_order() {
 fn two_receivers_share_what_is_sent() {
     passes(1000, || {
         let (sender, receiver) = bounded(2);
-        let receivers = [receiver.clone(), receiver].map(|receiver| thread::spawn(move || receiver.iter().sum::<u32>()));
+        let receivers =
+            [receiver.clone(), receiver].map(|receiver| thread::spawn(move || receiver.iter().sum::<u32>()));
         for i in [1, 10, 100] {
             sender.send(i).unwrap();
         }

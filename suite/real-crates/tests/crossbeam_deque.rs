@@ -22,7 +22,8 @@ fn every_task_is_taken_once(worker: fn() -> Worker<u32>) {
         let mut taken: Vec<u32> = thread::scope(|scope| {
             worker.push(1);
             worker.push(2);
-            let thieves = [worker.stealer(), worker.stealer()].map(|stealer| scope.spawn(move || steal_one(&stealer)));
+            let thieves =
+                [worker.stealer(), worker.stealer()].map(|stealer| scope.spawn(move || steal_one(&stealer)));
             let own = worker.pop();
             thieves.into_iter().filter_map(|thief| thief.join().unwrap()).chain(own).collect()
         });

@@ -27,9 +27,8 @@ fn one_of_two_removers_wins() {
     passes(500, || {
         let set = SkipSet::from_iter([1, 2, 3]);
         let removed: usize = thread::scope(|scope| {
-            let removers: [_; 2] = std::array::from_fn(|_| {
-                scope.spawn(|| set.get(&2).is_some_and(|entry| entry.remove()))
-            });
+            let removers: [_; 2] =
+                std::array::from_fn(|_| scope.spawn(|| set.get(&2).is_some_and(|entry| entry.remove())));
             removers.into_iter().map(|remover| usize::from(remover.join().unwrap())).sum()
         });
         assert_eq!(removed, 1);

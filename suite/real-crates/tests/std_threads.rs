@@ -170,7 +170,8 @@ fn a_condvar_times_out_only_if_nobody_comes() {
         let (flag, changed) = (Mutex::new(false), Condvar::new());
         let second = Duration::from_secs(1);
         let begin = Instant::now();
-        let (guard, waited) = changed.wait_timeout_while(flag.lock().unwrap(), second, |flag| !*flag).unwrap();
+        let (guard, waited) =
+            changed.wait_timeout_while(flag.lock().unwrap(), second, |flag| !*flag).unwrap();
         assert!(waited.timed_out() && !*guard);
         drop(guard);
         let waited = begin.elapsed();

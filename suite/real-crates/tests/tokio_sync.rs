@@ -168,7 +168,9 @@ fn broadcast_reaches_every_receiver() {
     passes(1000, || {
         let (sender, first) = broadcast::channel(2);
         let receivers = [sender.subscribe(), first].map(|mut receiver| {
-            thread::spawn(move || block_on(async { [receiver.recv().await.unwrap(), receiver.recv().await.unwrap()] }))
+            thread::spawn(move || {
+                block_on(async { [receiver.recv().await.unwrap(), receiver.recv().await.unwrap()] })
+            })
         });
         sender.send(1).unwrap();
         sender.send(2).unwrap();
