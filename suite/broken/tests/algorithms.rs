@@ -267,9 +267,11 @@ fn readers_and_a_writer_at_once() {
                 });
             });
         },
-        |failure| assert!(failure.trace.events.iter().any(|event| {
-            matches!(&event.action, Action::Panic { message } if message.contains("half a write"))
-        })),
+        |failure| {
+            assert!(failure.trace.events.iter().any(|event| {
+                matches!(&event.action, Action::Panic { message } if message.contains("half a write"))
+            }))
+        },
     );
 }
 
@@ -297,9 +299,11 @@ fn petersons_lock_in_the_wrong_order() {
                 }
             });
         },
-        |failure| assert!(failure.trace.events.iter().any(|event| {
-            matches!(&event.action, Action::Panic { message } if message.contains("both are inside"))
-        })),
+        |failure| {
+            assert!(failure.trace.events.iter().any(|event| {
+                matches!(&event.action, Action::Panic { message } if message.contains("both are inside"))
+            }))
+        },
     );
 }
 

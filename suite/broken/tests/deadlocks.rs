@@ -1,10 +1,11 @@
 //! Deadlocks: who waits, for what, and who holds it.
 
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock};
 use std::thread;
 
-use broken::{all, finds, last, searching, wait};
+use broken::{all, finds, last, searching, wait, waits_in};
 use raddle::{Failure, Kind};
 use raddle_report::failure::{Action, ThreadEnd};
 
@@ -297,5 +298,39 @@ fn of_a_rendezvous_that_nobody_comes_to() {
             drop(receiver);
         },
         |failure| check(failure, 0, "channel", None),
+    );
+}
+
+/// Each thread waits somewhere, and that place (not the one of its last event) is what is shown.
+#[test]
+fn says_where_each_thread_waits() {
+    fn takes_the_second(mutex: &Mutex<()>) {
+        drop(mutex.lock());
+    }
+    fn joins(thread: thread::JoinHandle<()>) {
+        thread.join().unwrap();
+    }
+    finds(
+        &all(),
+        Kind::Deadlock,
+        || {
+            let mutex = Arc::new(Mutex::new(()));
+            let guard = mutex.lock();
+            let other = Arc::clone(&mutex);
+            joins(thread::spawn(move || {
+                let reads = AtomicU32::new(0);
+                reads.load(SeqCst);
+                takes_the_second(&other);
+            }));
+            drop(guard);
+        },
+        |failure| {
+            check(failure, 0, "thread 1", Some(1));
+            check(failure, 1, "mutex", Some(0));
+            for (thread, function) in [(0, "joins"), (1, "takes_the_second")] {
+                let functions = waits_in(failure, thread);
+                assert!(functions.iter().any(|name| name.ends_with(function)), "{thread}: {functions:?}");
+            }
+        },
     );
 }

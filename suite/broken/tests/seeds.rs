@@ -21,7 +21,8 @@ fn rare_order() {
 
 #[track_caller]
 fn search(strategy: &Strategy, seed: u64, workers: usize) -> Box<Failure> {
-    let explorer = Explorer::new().strategy(strategy.clone()).seed(seed).workers(workers).executions(EXECUTIONS);
+    let explorer =
+        Explorer::new().strategy(strategy.clone()).seed(seed).workers(workers).executions(EXECUTIONS);
     explorer.try_run(rare_order).expect_err("every strategy finds it")
 }
 
