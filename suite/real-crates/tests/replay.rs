@@ -1,0 +1,173 @@
+//! A failure file makes the same execution again in a fresh process, every time, to the event.
+//!
+//! Each test finds a failure and then runs itself again, in a new process, with the file to replay: there, the exploration
+//! replays it and ends the process. All in all a hundred times.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_queue::SegQueue;
+use raddle::{Explorer, Failure, Kind};
+use raddle_report::failure::Schedule;
+
+const TIMES: usize = 20;
+
+/// Runs the test of this name again, in a process of its own, to replay the file.
+fn replay(test: &str, file: &Path, force: bool) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]);
+    command.env("RADDLE_OWNED", "1").env("RADDLE_TEST", test).env("RADDLE_REPLAY", file);
+    command.env("RADDLE_COLOR", "never").env("RADDLE_COLUMNS", "100");
+    if force {
+        command.env("RADDLE_FORCE", "1");
+    }
+    command.output().unwrap()
+}
+
+/// Finds the failure. In a process that was started to replay it, this does not return.
+#[track_caller]
+fn find(kind: Kind, body: impl Fn()) -> Box<Failure> {
+    let failure = Explorer::new().try_run(body).expect_err("the failure is made on purpose");
+    assert!(std::env::var_os("RADDLE_REPLAY").is_none(), "the replay went on");
+    assert_eq!(failure.kind, kind);
+    failure
+}
+
+#[track_caller]
+fn check(test: &str, kind: Kind, says: &str, body: impl Fn()) {
+    let failure = find(kind, body);
+    let file = failure.file.as_deref().expect("a failure has a file");
+    let first = replay(test, file, false);
+    let text = String::from_utf8_lossy(&first.stderr).into_owned();
+    assert_eq!(first.status.code(), Some(1), "{text}");
+    assert!(text.contains(says), "{text}");
+    for _ in 1..TIMES {
+        let again = replay(test, file, false);
+        assert_eq!(again.status.code(), Some(1));
+        assert_eq!(String::from_utf8_lossy(&again.stderr), text);
+        assert_eq!(again.stdout, first.stdout);
+    }
+}
+
+#[test]
+fn a_panic_in_a_lock_free_queue() {
+    check("a_panic_in_a_lock_free_queue", Kind::Panic, "the second came first", || {
+        let queue = SegQueue::new();
+        thread::scope(|scope| {
+            scope.spawn(|| queue.push(1));
+            scope.spawn(|| queue.push(2));
+        });
+        assert_ne!(queue.pop(), Some(2), "the second came first");
+    });
+}
+
+#[test]
+fn a_deadlock_of_named_threads() {
+    check("a_deadlock_of_named_threads", Kind::Deadlock, "waits", || {
+        let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        let (a2, b2) = (Arc::clone(&a), Arc::clone(&b));
+        let one = thread::Builder::new().name("one".into()).spawn(move || {
+            let _a = a.lock().unwrap();
+            let _b = b.lock().unwrap();
+        });
+        let _b = b2.lock().unwrap();
+        let _a = a2.lock().unwrap();
+        drop((_a, _b));
+        one.unwrap().join().unwrap();
+    });
+}
+
+/// Everything that is different from process to process: addresses of statics, hashes, thread ids, the clock.
+#[test]
+fn a_panic_that_depends_on_everything() {
+    static FIRST: OnceLock<String> = OnceLock::new();
+    check("a_panic_that_depends_on_everything", Kind::Panic, "hash", || {
+        let map: HashMap<u32, u32> = (0..8).map(|key| (key, key)).collect();
+        let order: Vec<u32> = map.into_keys().collect();
+        let (sender, receiver) = mpsc::channel();
+        for i in 0..2 {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(5));
+                FIRST.get_or_init(|| format!("{:?}", thread::current().id()));
+                sender.send(i).unwrap();
+            });
+        }
+        drop(sender);
+        let received: Vec<u32> = receiver.iter().collect();
+        assert_ne!(received, [1, 0], "hash order {order:?}, first {FIRST:?} at {:?}", &raw const FIRST);
+    });
+}
+
+#[test]
+fn a_crash() {
+    check("a_crash", Kind::Crash, "SIGSEGV", || {
+        let shared = Arc::new(AtomicPtr::<u32>::default());
+        let other = Arc::clone(&shared);
+        let writer = thread::spawn(move || other.store(Box::leak(Box::new(7)), SeqCst));
+        // SAFETY: none: this is the bug.
+        assert_eq!(unsafe { shared.load(SeqCst).read_volatile() }, 7);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_livelock() {
+    check("a_livelock", Kind::Livelock, "spin", || {
+        let turn = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&turn);
+        let thread = thread::spawn(move || {
+            // Fails if the closure's exchange comes first: then both wait.
+            _ = other.compare_exchange(0, 1, SeqCst, SeqCst);
+            while other.load(SeqCst) == 2 {}
+        });
+        _ = turn.compare_exchange(0, 2, SeqCst, SeqCst);
+        thread.join().unwrap();
+    });
+}
+
+/// A file that was edited, is damaged, or belongs to another program is answered with one clear sentence, not obeyed.
+#[test]
+fn files_that_do_not_fit() {
+    const TEST: &str = "files_that_do_not_fit";
+    let failure = find(Kind::Panic, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&x);
+        thread::spawn(move || other.store(1, SeqCst));
+        assert_eq!(x.load(SeqCst), 0);
+    });
+    let directory = failure.file.as_deref().unwrap().parent().unwrap();
+    let with = |change: fn(&mut Failure)| {
+        let mut changed = (*failure).clone();
+        change(&mut changed);
+        changed.write_new(directory).unwrap()
+    };
+    let check = |file: &Path, force, code, says: &str| {
+        let output = replay(TEST, file, force);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(says), "{text}");
+    };
+
+    let other_build = with(|failure| failure.build.id = "0123".into());
+    check(&other_build, false, 2, "another build");
+    check(&other_build, true, 1, "assertion");
+
+    // The closure's own thread runs as long as it can: no failure.
+    let no_failure = with(|failure| failure.schedule = Schedule(vec![0; 50]));
+    check(&no_failure, false, 0, "the replay passed");
+
+    let no_such_thread = with(|failure| failure.schedule.0[0] = 9);
+    check(&no_such_thread, false, 3, "parted from the recorded execution");
+
+    let garbage = directory.join(format!("{TEST}-garbage.json"));
+    std::fs::write(&garbage, "{\"format\": 1, ").unwrap();
+    check(&garbage, false, 2, "error:");
+    check(Path::new("no/such/file.json"), false, 2, "error:");
+    std::fs::remove_file(garbage).unwrap();
+}
