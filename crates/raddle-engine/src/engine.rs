@@ -17,7 +17,7 @@ use std::mem;
 
 use corosensei::{Coroutine, CoroutineResult};
 
-use crate::event::Pending;
+use crate::event::{Effect, Pending};
 use crate::futex::Futexes;
 use crate::global::GLOBAL;
 use crate::isolate::heap;
@@ -29,7 +29,7 @@ use crate::strategy::{Point, Strategy};
 use crate::sys;
 use crate::thread::{End, Start, State, ThreadCoroutine, ThreadId, VThread, Wake};
 use crate::time::Clock;
-use crate::trace::{Action, SwitchReason, Trace};
+use crate::trace::{self, Action, Namer, SwitchReason, Trace};
 
 /// How an execution ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub struct Engine {
     runnable: Vec<ThreadId>,
     /// The threads that spin.
     spinners: Vec<ThreadId>,
+    /// The threads that wait for a mutex.
+    locking: Vec<ThreadId>,
     current: ThreadId,
     next: ThreadId,
     /// Choices made so far: the thread taken at each point where more than one could go on.
@@ -120,6 +122,8 @@ pub struct Engine {
     /// What happened, if it is being recorded.
     pub trace: Option<Trace>,
     classifier: Classify,
+    /// Finds names for places, while a trace is recorded.
+    pub(crate) namer: Option<Namer>,
     pub(crate) pages: Option<Pages>,
     pub(crate) limits: Limits,
     pub(crate) explorer_fs: usize,
@@ -140,11 +144,16 @@ impl Engine {
         strategy: Box<dyn Strategy>,
         seed: u64,
     ) -> Engine {
+        let mut threads = GLOBAL.threads.take();
+        for thread in &mut threads {
+            thread.stack.resize(limits.stack_size);
+        }
         Engine {
-            threads: Vec::new(),
+            threads,
             alive: 0,
             runnable: Vec::with_capacity(64),
             spinners: Vec::new(),
+            locking: Vec::new(),
             current: 0,
             next: 0,
             schedule: Vec::with_capacity(1024),
@@ -157,6 +166,7 @@ impl Engine {
             random: Rng::new(seed),
             trace: None,
             classifier,
+            namer: None,
             pages: None,
             limits,
             explorer_fs: sys::fs_base(),
@@ -253,6 +263,29 @@ impl Engine {
         self.make_runnable(thread);
     }
 
+    /// Before the current thread locks the mutex at `place`: waits until that is unlocked and the thread is chosen.
+    #[inline]
+    pub(crate) fn point_of_lock(&mut self, place: *const u32) {
+        let address = place.addr();
+        // SAFETY: the mutex of the current thread's call; one OS thread runs all virtual threads.
+        let locked = || unsafe { place.read_volatile() } != 0;
+        if locked() {
+            self.steps += 1;
+            self.check_limits();
+            self.wait_for_lock(address);
+        } else {
+            self.point(Pending { address, effect: Effect::Lock });
+        }
+        // The C library and std's own compiled code lock without asking.
+        while locked() {
+            self.wait_for_lock(address);
+        }
+        self.current().spin.reset();
+        if self.runnable.len() > 1 {
+            self.hold_back_lockers(address);
+        }
+    }
+
     /// The current thread has read something without effect: it may be going in circles.
     #[inline]
     pub(crate) fn has_read(&mut self, read: Read) {
@@ -307,33 +340,54 @@ impl Engine {
         }
     }
 
-    /// Finds out what the code at a return address is: on the explorer's stack and with its thread-locals, because that
-    /// is more than a hook may use of a virtual thread's.
+    /// Finds out what the code at a return address is.
     pub(crate) fn classify(&mut self, return_address: usize) -> Site {
-        struct OnExplorer(*mut Engine);
-        // SAFETY: the same OS thread runs the closure below; only its stack is another.
-        unsafe impl Send for OnExplorer {}
+        self.on_explorer(|engine| (engine.classifier)(return_address))
+    }
 
-        let own = sys::fs_base();
+    /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
+    /// may use of a virtual thread's.
+    fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
+        struct SameOsThread<T>(T);
+        // SAFETY: what is sent goes to another stack, not to another OS thread.
+        unsafe impl<T> Send for SameOsThread<T> {}
+
+        let (explorer, own) = (self.explorer_fs, sys::fs_base());
         let yielder = self.current().yielder;
-        let this = OnExplorer(self);
+        let sent = SameOsThread((self, work));
         // SAFETY: the yielder belongs to the coroutine that runs this; both FS bases are valid.
-        unsafe {
+        let result = unsafe {
             (*yielder).on_parent_stack(move || {
-                let this = { this }.0;
-                sys::set_fs_base((*this).explorer_fs);
-                let site = ((*this).classifier)(return_address);
+                let SameOsThread((engine, work)) = { sent };
+                sys::set_fs_base(explorer);
+                let result = work(engine);
                 sys::set_fs_base(own);
-                site
+                SameOsThread(result)
             })
-        }
+        };
+        result.0
     }
 
     /// Records an event of the current thread, if a trace is wanted.
     #[inline]
     pub(crate) fn record(&mut self, action: impl FnOnce() -> Action) {
+        if self.trace.is_some() {
+            self.record_now(action());
+        }
+    }
+
+    #[cold]
+    fn record_now(&mut self, action: Action) {
+        // The end of a thread is recorded from the explorer's stack, where there is nothing to see.
+        let stack =
+            if matches!(action, Action::End | Action::Begin) { Vec::new() } else { trace::call_stack() };
+        // Names are looked up now, while the locals that lead to the place hold what they held at the event.
+        let name = action.address().and_then(|address| {
+            self.on_explorer(|engine| engine.namer.as_mut().and_then(|namer| namer(&stack, address)))
+        });
+        let thread = self.current;
         if let Some(trace) = &mut self.trace {
-            trace.record(self.current, action());
+            trace.record(thread, action, stack, name);
         }
     }
 
@@ -341,6 +395,7 @@ impl Engine {
         self.alive = 0;
         self.runnable.clear();
         self.spinners.clear();
+        self.locking.clear();
         self.schedule.clear();
         self.steps = 0;
         self.switches = 0;
@@ -450,6 +505,9 @@ impl Engine {
     /// The one place where the next thread is chosen. None if the execution is over; then the outcome is set.
     fn find_next(&mut self) -> Option<ThreadId> {
         loop {
+            if !self.locking.is_empty() {
+                self.release_lockers();
+            }
             match self.runnable.len() {
                 0 if !self.pass_time() => return None,
                 0 => {}
@@ -545,6 +603,47 @@ impl Engine {
         }
     }
 
+    fn wait_for_lock(&mut self, address: usize) {
+        let me = self.current;
+        // SAFETY: the mutex is locked, so it exists.
+        let held = unsafe { *(address as *const u32) };
+        self.record(|| Action::Wait { address, expected: held, blocks: true, timeout: None });
+        self.locking.push(me);
+        self.block(State::Lock { address }, SwitchReason::Blocked);
+    }
+
+    /// The current thread is about to lock the mutex: others that were about to, wait from now on.
+    fn hold_back_lockers(&mut self, address: usize) {
+        let me = self.current;
+        let Engine { runnable, threads, locking, .. } = self;
+        runnable.retain(|&id| {
+            let thread = &mut threads[id as usize];
+            let waits =
+                id != me && thread.pending.effect == Effect::Lock && thread.pending.address == address;
+            if waits {
+                thread.state = State::Lock { address };
+                locking.push(id);
+            }
+            !waits
+        });
+    }
+
+    /// Lets those go on whose mutex is unlocked. It is looked at rather than noted, because std's own compiled code
+    /// unlocks too, in `Condvar::wait`.
+    fn release_lockers(&mut self) {
+        for index in (0..self.locking.len()).rev() {
+            let id = self.locking[index];
+            let State::Lock { address } = self.threads[id as usize].state else { continue };
+            // SAFETY: a thread is about to lock the mutex, so it exists.
+            if unsafe { (address as *const u32).read_volatile() } == 0 {
+                self.locking.swap_remove(index);
+                // What it does next is lock.
+                self.threads[id as usize].pending = Pending { address, effect: Effect::Lock };
+                self.make_runnable(id);
+            }
+        }
+    }
+
     #[cold]
     fn spin(&mut self, read: Read) {
         if GLOBAL.watch_plain.get() {
@@ -594,6 +693,12 @@ unsafe fn run_thread(id: usize, start: Start) -> End {
         GLOBAL.in_engine.set(true);
     }
     End::Returned
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        GLOBAL.threads.set(mem::take(&mut self.threads));
+    }
 }
 
 impl std::fmt::Debug for Engine {

@@ -36,6 +36,8 @@ pub enum Effect {
     Read,
     /// It may change the address.
     Write,
+    /// It locks the mutex at the address, and cannot run while that is locked.
+    Lock,
     /// It touches nothing that another pending step could touch: the beginning of a thread, a fence, a yield.
     Nothing,
 }
@@ -56,11 +58,11 @@ impl Pending {
     /// Whether the order of the two steps can matter.
     #[inline]
     pub fn conflicts(&self, other: &Pending) -> bool {
+        let touches = |effect| effect != Effect::Nothing;
         self.address == other.address
-            && matches!(
-                (self.effect, other.effect),
-                (Effect::Write, Effect::Read | Effect::Write) | (Effect::Read, Effect::Write)
-            )
+            && touches(self.effect)
+            && touches(other.effect)
+            && (self.effect != Effect::Read || other.effect != Effect::Read)
     }
 }
 

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use crate::engine::Engine;
+use crate::thread::VThread;
 
 /// The engine's only mutable static.
 #[repr(C, align(4096))]
@@ -22,6 +23,8 @@ pub struct Global {
     pub instrumented: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
+    /// Threads of earlier explorations, whose stacks and lenders the next one uses.
+    pub(crate) threads: Cell<Vec<Box<VThread>>>,
     /// First address of the program's code.
     pub text_start: Cell<usize>,
     /// Length of the program's code.
@@ -41,6 +44,7 @@ pub static GLOBAL: Global = Global {
     watch_plain: Cell::new(false),
     instrumented: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
+    threads: Cell::new(Vec::new()),
     text_start: Cell::new(0),
     text_len: Cell::new(0),
     sites: Cell::new(ptr::null_mut()),
@@ -57,6 +61,18 @@ pub const NO_ROLE: u8 = 0;
 pub const EXPLORER: u8 = 1;
 /// [`ROLE`] of a virtual thread.
 pub const VIRTUAL: u8 = 2;
+
+/// From here to [`end_probe`], a plain write by instrumented code sets [`Global::instrumented`].
+#[inline(never)]
+pub fn begin_probe() {
+    GLOBAL.watch_plain.set(true);
+}
+
+/// See [`begin_probe`].
+#[inline(never)]
+pub fn end_probe() {
+    GLOBAL.watch_plain.set(false);
+}
 
 /// The engine, if the caller is a virtual thread that runs code under test.
 #[inline(always)]

@@ -188,6 +188,10 @@ pub unsafe fn compare_exchange<T: Int>(
             }
             return read;
         }
+        if site == Site::MutexLock && size_of::<T>() == size_of::<u32>() {
+            lock(engine, place.cast(), new.widen() as u32, order);
+            return expected;
+        }
         enter(engine, |engine| {
             // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first
             // attempt is a point; if what was read is out of date, the second attempt follows at once and succeeds.
@@ -217,6 +221,21 @@ pub unsafe fn compare_exchange<T: Int>(
             }
             read
         })
+    }
+}
+
+/// The lock of a `std::sync::Mutex`: one event, taken when the mutex is free. What std would do otherwise (spin, mark the
+/// mutex as contended, wait, try again) is not made, because it ends in the same.
+unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.point_of_lock(place);
+            place.write_volatile(new);
+            let size = size_of::<u32>() as u8;
+            let new = new.into();
+            engine.record(|| Action::Cas { address: place.addr(), size, order, expected: 0, new, read: 0 });
+        });
     }
 }
 
@@ -543,6 +562,15 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
             engine.panic = Some((engine.current_id(), message));
         });
     }
+}
+
+/// Records something that has no effect on the execution, if a trace is wanted.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.record(action)) };
 }
 
 /// The panic that is being raised will end the current thread: nothing in the code under test catches it.

@@ -15,7 +15,7 @@ use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
 use crate::sys;
 use crate::thread::{State, ThreadId};
-use crate::trace::Trace;
+use crate::trace::{Namer, Trace};
 
 /// What to search and for how long.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Config {
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// Where std notes that threads need a signal stack of their own: switched off meanwhile, for the engine has one.
+    pub signal_stack_flag: Option<usize>,
     /// What the strategy is called.
     pub label: String,
     /// Called a few times a second.
@@ -151,6 +153,7 @@ impl<'a> Search<'a> {
         let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
         GLOBAL.engine.set(engine);
         let handlers = Some(Handlers::install());
+        set_flag(config, false);
         if config.roll_back_pages {
             let pages = Pages::protect(heap_block);
             // SAFETY: the engine was just made.
@@ -216,14 +219,17 @@ impl<'a> Search<'a> {
         schedule: &[ThreadId],
         body: &mut dyn FnMut(),
         trace_limit: usize,
+        namer: Namer,
     ) -> (Found, Trace) {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             (*self.engine).trace = Some(Trace::new(trace_limit));
+            (*self.engine).namer = Some(namer);
             let strategy =
                 std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
             let outcome = self.execute(body, &mut || ());
             (*self.engine).strategy = strategy;
+            (*self.engine).namer = None;
             let trace = (*self.engine).trace.take().expect("set above");
             (self.found(outcome, 0), trace)
         }
@@ -361,12 +367,23 @@ impl Drop for Search<'_> {
         let mut engine = unsafe { Box::from_raw(self.engine) };
         engine.pages = None;
         self.handlers = None;
+        set_flag(self.config, true);
         GLOBAL.engine.set(std::ptr::null_mut());
         drop(engine);
         GLOBAL.in_engine.set(false);
         ROLE.set(NO_ROLE);
-        let hook = Arc::clone(&self.hook);
-        std::panic::set_hook(Box::new(move |info| hook(info)));
+        // A panic of the engine itself ends the test; the hook may not be changed while it is under way.
+        if !std::thread::panicking() {
+            let hook = Arc::clone(&self.hook);
+            std::panic::set_hook(Box::new(move |info| hook(info)));
+        }
+    }
+}
+
+fn set_flag(config: &Config, value: bool) {
+    if let Some(flag) = config.signal_stack_flag {
+        // SAFETY: the caller of `Search::new` says that an atomic flag lives there.
+        unsafe { (*(flag as *const AtomicBool)).store(value, SeqCst) };
     }
 }
 

@@ -25,6 +25,8 @@ pub enum Site {
     RefCountDown = 5,
     /// Part of a load/compare-exchange loop into which the compiler expanded one read-modify-write.
     ExpandedRmw = 6,
+    /// The compare-exchange that locks a `std::sync::Mutex`: repeated until it succeeds, so a thread that would fail waits.
+    MutexLock = 7,
 }
 
 impl Site {

@@ -23,13 +23,23 @@ pub struct SlotStack {
 impl SlotStack {
     /// Maps the stack of the thread with this number.
     pub fn map(thread: usize, size: usize) -> SlotStack {
-        let size = size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE);
+        let size = clamp(size);
         let base = STACKS + (thread + 1) * SLOT;
         let limit = base - size - PAGE;
         sys::reserve(limit, size + PAGE);
         // SAFETY: the page was just mapped and nothing uses it.
         unsafe { sys::protect(limit, PAGE, libc::PROT_NONE) };
         SlotStack { base, limit }
+    }
+
+    /// Maps the stack anew if it has another size.
+    pub fn resize(&mut self, size: usize) {
+        let thread = (self.base - STACKS) / SLOT - 1;
+        if clamp(size) != self.base - self.bottom() {
+            // SAFETY: the mapping is this slot's own and no coroutine uses it.
+            unsafe { libc::munmap(self.limit as *mut _, self.base - self.limit) };
+            *self = SlotStack::map(thread, size);
+        }
     }
 
     /// Whether the address lies on the stack.
@@ -53,6 +63,10 @@ impl SlotStack {
     pub fn bottom(&self) -> usize {
         self.limit + PAGE
     }
+}
+
+fn clamp(size: usize) -> usize {
+    size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE)
 }
 
 // SAFETY: the mapping has a guard page at its low end and lives as long as the process; each slot is used by one coroutine

@@ -41,6 +41,11 @@ pub enum State {
         /// The wakers it listens to.
         mask: u32,
     },
+    /// It waits for the mutex at an address to be unlocked.
+    Lock {
+        /// The address.
+        address: usize,
+    },
     /// It waits for a thread to end.
     Join(ThreadId),
     /// It waits for the clock.

@@ -23,6 +23,8 @@ pub struct Event {
     pub thread: ThreadId,
     /// What it did.
     pub action: Action,
+    /// The name of the place it is about.
+    pub name: Option<String>,
     /// The call stack, innermost first.
     pub stack: Vec<CallFrame>,
     /// Why the thread before this one stopped, if it is another.
@@ -70,6 +72,27 @@ pub enum Action {
     Yield,
     Sleep { ns: u64 },
     Panic { message: String },
+    Call { call: String },
+    Return { call: String, result: String },
+}
+
+/// A way to find the name of a place: called with the call stack of an event and the address that it is about.
+pub type Namer = Box<dyn FnMut(&[CallFrame], usize) -> Option<String>>;
+
+impl Action {
+    /// The place that the action is about.
+    pub fn address(&self) -> Option<usize> {
+        match *self {
+            Action::Load { address, .. }
+            | Action::Store { address, .. }
+            | Action::Rmw { address, .. }
+            | Action::Cas { address, .. }
+            | Action::Wait { address, .. }
+            | Action::Woken { address, .. }
+            | Action::Wake { address, .. } => Some(address),
+            _ => None,
+        }
+    }
 }
 
 impl Trace {
@@ -78,17 +101,21 @@ impl Trace {
         Trace { events: Vec::new(), omitted: 0, limit, switched: None }
     }
 
-    pub(crate) fn record(&mut self, thread: ThreadId, action: Action) {
+    pub(crate) fn record(
+        &mut self,
+        thread: ThreadId,
+        action: Action,
+        stack: Vec<CallFrame>,
+        name: Option<String>,
+    ) {
         if self.events.len() >= self.limit {
             // Dropping half at a time keeps the cost per event constant.
             let drop = self.limit / 2;
             self.events.drain(..drop);
             self.omitted += drop as u64;
         }
-        // The end of a thread is recorded from the explorer's stack, where there is nothing to see.
-        let stack = if matches!(action, Action::End | Action::Begin) { Vec::new() } else { call_stack() };
         let switch = self.switched.take();
-        self.events.push(Event { thread, action, stack, switch });
+        self.events.push(Event { thread, action, name, stack, switch });
     }
 
     pub(crate) fn switch(&mut self, reason: SwitchReason) {

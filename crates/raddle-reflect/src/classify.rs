@@ -18,6 +18,8 @@ pub enum Site {
     RefCountUp,
     /// A handle is given up: the count goes down.
     RefCountDown,
+    /// The compare-exchange with which a `std::sync::Mutex` is locked, and which the thread repeats until it succeeds.
+    MutexLock,
     /// Part of the load and compare-exchange loop that the instrumentation made of one operation (`fetch_min`, ...).
     /// Only meant for loads and compare-exchanges: the operation itself has the same address when it was left whole.
     ExpandedRmw(&'static str),
@@ -59,6 +61,17 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
                 Some(ThreadRole::Local) => {}
                 None => return Site::ThreadBookkeeping,
             }
+        } else if owner.starts_with("std::sys::sync::mutex::futex::Mutex") {
+            return match members(&frame.path).last() {
+                Some("lock") => Site::MutexLock,
+                _ => Site::User,
+            };
+        } else if owner.starts_with("std::sync::poison::Flag") {
+            // Locking and unlocking look at the flag while they hold the lock; only `is_poisoned` asks without it.
+            match members(&frame.path).last() {
+                Some("guard" | "done" | "borrow") => return Site::ThreadBookkeeping,
+                _ => {}
+            }
         } else if is_bookkeeping(owner) {
             return Site::ThreadBookkeeping;
         } else if !is_plumbing(owner) {
@@ -83,15 +96,15 @@ fn expanded(path: &str) -> Option<&'static str> {
 /// What a method of `Arc` or `Weak` does to the counts; none for those that leave them alone.
 fn counting(method: &str) -> Option<Site> {
     match method {
-        "clone" | "upgrade" | "downgrade" | "increment_strong_count" | "increment_strong_count_in" => {
+        "clone" | "downgrade" | "increment_strong_count" | "increment_strong_count_in" => {
             Some(Site::RefCountUp)
         }
         "drop" | "drop_slow" | "decrement_strong_count" | "decrement_strong_count_in" => {
             Some(Site::RefCountDown)
         }
         // These read a count and act on it.
-        "get_mut" | "try_unwrap" | "into_inner" | "unwrap_or_clone" | "make_mut" | "is_unique"
-        | "strong_count" | "weak_count" => Some(Site::User),
+        "upgrade" | "get_mut" | "try_unwrap" | "into_inner" | "unwrap_or_clone" | "make_mut"
+        | "is_unique" | "strong_count" | "weak_count" => Some(Site::User),
         _ => None,
     }
 }
@@ -170,7 +183,7 @@ mod tests {
         check(&[FETCH_SUB, drop, ("my::main", "main")], Site::RefCountDown);
         check(&[FETCH_SUB, ("<my::Queue as core::ops::drop::Drop>::drop", "drop"), drop], Site::User);
         check(&[("alloc::sync::Arc<T,A>::get_mut", "get_mut<u8>"), ("my::main", "main")], Site::User);
-        check(&[("alloc::sync::Weak<T,A>::upgrade::{{closure}}", "{closure#0}<u8>")], Site::RefCountUp);
+        check(&[("alloc::sync::Weak<T,A>::upgrade::{{closure}}", "{closure#0}<u8>")], Site::User);
     }
 
     #[test]
@@ -181,6 +194,17 @@ mod tests {
         check(&[count, ("std::thread::JoinHandle<T>::is_finished", "is_finished<()>")], Site::User);
         let v0 = "<alloc::sync::Arc<std::thread::Packet<()>> as core::ops::drop::Drop>::drop";
         check(&[FETCH_SUB, (v0, "drop"), ("my::main", "main")], Site::ThreadBookkeeping);
+    }
+
+    #[test]
+    fn locking_a_mutex_is_told_from_trying_and_from_its_poison_flag() {
+        let within = ("std::sync::poison::mutex::Mutex<T>::lock", "lock<u8>");
+        check(&[("std::sys::sync::mutex::futex::Mutex::lock", "lock"), within], Site::MutexLock);
+        check(&[("<std::sys::sync::mutex::futex::Mutex>::lock", "lock"), within], Site::MutexLock);
+        check(&[("std::sys::sync::mutex::futex::Mutex::try_lock", "try_lock"), within], Site::User);
+        check(&[("std::sync::poison::Flag::guard", "guard"), within], Site::ThreadBookkeeping);
+        let asked = ("std::sync::poison::mutex::Mutex<T>::is_poisoned", "is_poisoned<u8>");
+        check(&[("std::sync::poison::Flag::get", "get"), asked], Site::User);
     }
 
     #[test]

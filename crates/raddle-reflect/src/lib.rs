@@ -26,6 +26,7 @@ mod error;
 mod image;
 mod lines;
 mod locals;
+mod memory;
 mod names;
 mod paths;
 mod program;
@@ -36,5 +37,6 @@ mod units;
 
 pub use classify::Site;
 pub use error::ReflectError;
+pub use memory::Memory;
 pub use program::Program;
 pub use raddle_report::failure::Frame;

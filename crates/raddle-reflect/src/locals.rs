@@ -63,8 +63,10 @@ fn is_of_std<'d>(types: &Types<'_, 'd>, function: &Entry<'d>) -> bool {
         reference(types.unit, entry, gimli::DW_AT_abstract_origin)
             .or_else(|| reference(types.unit, entry, gimli::DW_AT_specification))
     };
-    // An inlined call refers to the function's abstract entry, and that to its declaration.
-    let mut at = Some(function.offset());
+    // An inlined call, which lies wherever it was inlined, refers to the function's abstract entry, and that to its
+    // declaration.
+    let inlined = function.tag() == gimli::DW_TAG_inlined_subroutine;
+    let mut at = if inlined { declared(function) } else { Some(function.offset()) };
     for _ in 0..3 {
         let Some(offset) = at else { return false };
         if types.table.is_std(offset) {

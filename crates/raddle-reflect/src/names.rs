@@ -142,16 +142,20 @@ impl Shortener<'_> {
         }
     }
 
-    /// `<Type as Trait>`: the type keeps its path.
+    /// `<Type as Trait>`: the type keeps its path. `<Type>` is the same as `Type`.
     fn qualified(&mut self, depth: usize) {
+        let start = self.out.len();
         self.push('<');
         self.item(true, depth);
         if let Some(rest) = self.rest.strip_prefix(" as ") {
             self.rest = rest;
             self.out.push_str(" as ");
-            self.item(false, depth);
+            self.item(false, depth + 1);
+            self.close('>');
+        } else if let Some(rest) = self.rest.strip_prefix('>') {
+            self.rest = rest;
+            self.out.remove(start);
         }
-        self.close('>');
     }
 
     fn arguments(&mut self, depth: usize) {
@@ -227,6 +231,11 @@ mod tests {
         check("my_crate::Queue<u32, alloc::alloc::Global>::push", "my_crate::Queue<u32, Global>::push");
         check("my_crate::map::<core::option::Option<u8>, _>::{closure#0}", "my_crate::map::{closure}");
         check("<fn() -> a::B as c::D>::call", "<fn() -> a::B as D>::call");
+        check("<core::sync::atomic::AtomicU32>::swap", "core::sync::atomic::AtomicU32::swap");
+        check(
+            "<my::A<T> as core::ops::function::FnOnce<()>>::call_once",
+            "<my::A<T> as FnOnce<_>>::call_once",
+        );
         check("unmangled_c", "unmangled_c");
         check("broken>::x)", "broken>::x)");
     }

@@ -9,7 +9,7 @@ use crate::lines::{Lines, file_path};
 use crate::statics::{self, Statics};
 use crate::symbols::Symbols;
 use crate::types::Types;
-use crate::units::{UnitIndex, UnitTable};
+use crate::units::{Part, UnitIndex, UnitTable};
 use crate::{Frame, ReflectError, Site, locals, names, paths};
 
 /// A program with its debug information, loaded at some address.
@@ -92,6 +92,12 @@ impl Program {
             }
         }
         Site::Plumbing
+    }
+
+    /// Where a static lies, by a part of its linkage name.
+    pub fn static_address(&self, part_of_name: &str) -> Option<u64> {
+        let symbols = self.symbols();
+        Some(symbols.object_named(part_of_name)?.address + self.bias)
     }
 
     /// The static at an address: `my_crate::QUEUE`, `my_crate::STATE.ready`, `my_crate::TABLE[2]`, or
@@ -202,8 +208,8 @@ impl Program {
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
         let symbol = self.symbols().function(address)?;
         let path = names::demangle(self.symbols().name(symbol));
-        let internal = is_internal(&path);
-        Some(Frame { function: names::shorten(&path), file: None, line: None, internal })
+        // Without debug information it is the system's, or as far away.
+        Some(Frame { function: names::shorten(&path), file: None, line: None, internal: true })
     }
 
     fn static_path(&self, name: &str, address: u64, offset: u64) -> Option<String> {
@@ -245,6 +251,7 @@ struct Call<'d> {
     name: &'d str,
     /// File (as the unit's line program numbers it) and line, for an inlined function.
     called_from: Option<(u64, Option<u32>)>,
+    part: Option<Part>,
 }
 
 impl Call<'_> {
@@ -271,10 +278,8 @@ impl<'d> At<'_, 'd> {
             });
             frames.push(Frame {
                 function: names::shorten(&path),
-                internal: match &file {
-                    Some((_, of_std)) => *of_std || is_of_raddle(&path),
-                    None => is_internal(&path),
-                },
+                // What has no line was made by the compiler.
+                internal: call.part.is_some() || file.as_ref().is_none_or(|(_, of_std)| *of_std),
                 file: file.map(|(file, _)| file),
                 line: position.and_then(|(_, line)| line),
             });
@@ -324,8 +329,13 @@ impl<'d> At<'_, 'd> {
     fn call(&self, entry: &Entry<'d>) -> Call<'d> {
         let file = dwarf::number(entry, gimli::DW_AT_call_file);
         let line = dwarf::number(entry, gimli::DW_AT_call_line).map(|line| line as u32);
-        let mut call = Call { linkage_name: "", name: "", called_from: file.map(|file| (file, line)) };
+        let mut call =
+            Call { linkage_name: "", name: "", called_from: file.map(|file| (file, line)), part: None };
         self.name(entry, self.unit, &mut call, 4);
+        // A declaration in another unit was not followed into its namespace: the name must do.
+        if call.part.is_none() {
+            call.part = Part::of_crate(of_crate(&call.path()));
+        }
         call
     }
 
@@ -337,7 +347,12 @@ impl<'d> At<'_, 'd> {
         if let Some(name) = dwarf::text(self.dwarf, unit, entry, gimli::DW_AT_name) {
             call.name = name;
         }
-        if hops == 0 || !(call.linkage_name.is_empty() || call.name.is_empty()) {
+        // An unmangled function is known by where it is declared only; an inlined call lies wherever it was inlined.
+        let declares = entry.tag() == gimli::DW_TAG_subprogram;
+        if declares && unit.header.offset() == self.unit.header.offset() {
+            call.part = call.part.or_else(|| self.table.part(entry.offset()));
+        }
+        if hops == 0 {
             return;
         }
         for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
@@ -387,17 +402,7 @@ fn own_load_bias() -> Result<u64, ReflectError> {
         .ok_or(ReflectError::NotMapped)
 }
 
-fn is_internal(path: &str) -> bool {
-    is_of_raddle(path) || matches!(of_crate(path), "core" | "alloc" | "std")
-}
-
-fn is_of_raddle(path: &str) -> bool {
-    let name = of_crate(path);
-    let ours =
-        ["raddle", "raddle_engine", "raddle_intercept", "raddle_reflect", "raddle_report", "raddle_check"];
-    ours.contains(&name) || name == "corosensei"
-}
-
+/// The crate that a function belongs to, by its name.
 fn of_crate(path: &str) -> &str {
     names::owner(path).split("::").next().unwrap_or_default()
 }

@@ -45,6 +45,10 @@ impl Symbols {
             .or_else(|| containing(&self.functions, address, |s| if s.size == 0 { 4096 } else { s.size }))
     }
 
+    pub(crate) fn object_named(&self, part: &str) -> Option<Symbol> {
+        self.objects.iter().copied().find(|&symbol| self.name(symbol).contains(part))
+    }
+
     pub(crate) fn object(&self, address: u64) -> Option<Symbol> {
         containing(&self.objects, address, |s| s.size)
     }

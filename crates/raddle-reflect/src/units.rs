@@ -28,8 +28,8 @@ pub(crate) struct UnitTable {
     abbreviations: Arc<Abbreviations>,
     /// The functions that have code, by `begin`.
     functions: Vec<FunctionRange>,
-    /// Where the entries of the standard library's namespaces begin and end, in order.
-    std: Vec<(Offset, Offset)>,
+    /// Where the entries of the standard library's and of Raddle's namespaces begin and end, in order.
+    internal: Vec<(Offset, Offset, Part)>,
     pub(crate) lines: OnceLock<Lines>,
 }
 
@@ -37,6 +37,24 @@ struct FunctionRange {
     begin: u64,
     end: u64,
     entry: Offset,
+}
+
+/// Code that is not the program's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Std,
+    Raddle,
+}
+
+impl Part {
+    pub(crate) fn of_crate(name: &str) -> Option<Part> {
+        match name {
+            "core" | "alloc" | "std" => Some(Part::Std),
+            "raddle" | "raddle_engine" | "raddle_intercept" | "raddle_reflect" | "raddle_report"
+            | "raddle_check" | "corosensei" => Some(Part::Raddle),
+            _ => None,
+        }
+    }
 }
 
 impl UnitIndex {
@@ -90,7 +108,7 @@ impl UnitTable {
             offset,
             abbreviations,
             functions: Vec::new(),
-            std: Vec::new(),
+            internal: Vec::new(),
             lines: OnceLock::new(),
         };
         let unit = table.unit(dwarf)?;
@@ -113,21 +131,27 @@ impl UnitTable {
 
     /// Whether an entry (a type, say) lies in the standard library's namespaces.
     pub(crate) fn is_std(&self, entry: Offset) -> bool {
-        let after = self.std.partition_point(|(begin, _)| *begin <= entry);
-        self.std[..after].last().is_some_and(|(_, end)| entry < *end)
+        self.part(entry) == Some(Part::Std)
+    }
+
+    /// Whose namespaces an entry lies in; none for the program's own.
+    pub(crate) fn part(&self, entry: Offset) -> Option<Part> {
+        let after = self.internal.partition_point(|(begin, _, _)| *begin <= entry);
+        let (_, end, part) = self.internal[..after].last()?;
+        (entry < *end).then_some(*part)
     }
 
     fn scan<'a>(&mut self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<()> {
         let mut entry = Entry::null();
         let mut entries = unit.entries_raw(None)?;
-        // Where the namespace of the standard library that is being read began.
-        let mut namespace: Option<Offset> = None;
+        // Where the namespace that is being read began, if it is to be kept.
+        let mut namespace: Option<(Offset, Part)> = None;
         while !entries.is_empty() {
             let (depth, offset) = (entries.next_depth(), entries.next_offset());
             if depth <= 1
-                && let Some(begin) = namespace.take()
+                && let Some((begin, part)) = namespace.take()
             {
-                self.std.push((begin, offset));
+                self.internal.push((begin, offset, part));
             }
             // Look at the abbreviation first: most entries are only stepped over.
             let mut ahead = entries.clone();
@@ -149,7 +173,7 @@ impl UnitTable {
                 gimli::DW_TAG_namespace if depth == 1 => {
                     entries.read_entry(&mut entry)?;
                     let name = text(dwarf, unit, &entry, gimli::DW_AT_name);
-                    namespace = matches!(name, Some("core" | "alloc" | "std")).then_some(offset);
+                    namespace = name.and_then(Part::of_crate).map(|part| (offset, part));
                 }
                 _ => {
                     ahead.skip_attributes(abbreviation.attributes())?;
@@ -157,8 +181,8 @@ impl UnitTable {
                 }
             }
         }
-        if let Some(begin) = namespace {
-            self.std.push((begin, entries.next_offset()));
+        if let Some((begin, part)) = namespace {
+            self.internal.push((begin, entries.next_offset(), part));
         }
         Ok(())
     }

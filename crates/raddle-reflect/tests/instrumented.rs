@@ -69,7 +69,12 @@ fn frames_name_the_user_s_line() {
 fn inlined_closures_keep_their_names() {
     for fixture in fixtures() {
         let body = fixture.labelled("thread-body")[0];
-        assert_eq!(fixture.user_frames(body)[0].function, "program::threads::{closure}");
+        let frames = fixture.user_frames(body);
+        assert_eq!(frames[0].function, "program::threads::{closure}");
+        assert!(
+            frames.iter().all(|frame| frame.file.as_ref().unwrap().ends_with("program.rs")),
+            "{frames:#?}"
+        );
     }
 }
 

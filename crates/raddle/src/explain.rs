@@ -14,6 +14,7 @@ use raddle_report::failure::{
 
 use crate::build;
 use crate::holders::Holders;
+use crate::scenario;
 
 /// The failure that an execution is, with everything that debug information can add.
 pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
@@ -34,7 +35,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         found_by: FoundBy { strategy: String::new(), seed: 0, execution: 0, exploration: 0 },
         schedule: Schedule(found.schedule.clone()),
         threads,
-        scenario: None,
+        scenario: scenario::of(trace),
         trace: failure::Trace {
             events,
             stacks: explainer.stacks,
@@ -126,9 +127,7 @@ struct Explainer<'a> {
     stack_ids: HashMap<StackNode, u32>,
     /// Frames of each code address, innermost inlined one first.
     symbols: HashMap<usize, Vec<u32>>,
-    names: HashMap<usize, Option<String>>,
-    /// The latest stack of each thread: a place may be a local of a thread that waits.
-    latest: HashMap<ThreadId, Vec<CallFrame>>,
+    names: HashMap<usize, String>,
 }
 
 impl<'a> Explainer<'a> {
@@ -141,15 +140,11 @@ impl<'a> Explainer<'a> {
             stack_ids: HashMap::new(),
             symbols: HashMap::new(),
             names: HashMap::new(),
-            latest: HashMap::new(),
         }
     }
 
     fn event(&mut self, event: &trace::Event) -> failure::Event {
         let at = self.stack(&event.stack);
-        if !event.stack.is_empty() {
-            self.latest.insert(event.thread, event.stack.clone());
-        }
         failure::Event {
             thread: event.thread.into(),
             action: self.action(event),
@@ -218,6 +213,10 @@ impl<'a> Explainer<'a> {
             Action::Yield => failure::Action::Yield,
             &Action::Sleep { ns } => failure::Action::Sleep { ns },
             Action::Panic { message } => failure::Action::Panic { message: message.clone() },
+            Action::Call { call } => failure::Action::Call { call: call.clone() },
+            Action::Return { call, result } => {
+                failure::Action::Return { call: call.clone(), result: result.clone() }
+            }
         }
     }
 
@@ -230,24 +229,10 @@ impl<'a> Explainer<'a> {
     }
 
     fn place(&mut self, event: &trace::Event, address: usize, size: u8) -> Place {
-        let known = self.names.get(&address).cloned().flatten();
-        let name = known.or_else(|| self.name(event, address));
-        self.names.insert(address, name.clone());
-        Place { name, address: address as u64, size }
-    }
-
-    /// The name of a static, else of a local in one of the frames that exist now.
-    fn name(&self, event: &trace::Event, address: usize) -> Option<String> {
-        let program = self.program?;
-        let local = |frames: &[CallFrame]| {
-            frames.iter().find_map(|frame| {
-                program.local_name(frame.return_address as u64, frame.frame_pointer as u64, address as u64)
-            })
-        };
-        program
-            .static_name(address as u64)
-            .or_else(|| local(&event.stack))
-            .or_else(|| self.latest.values().find_map(|frames| local(frames)))
+        if let Some(name) = &event.name {
+            self.names.insert(address, name.clone());
+        }
+        Place { name: self.names.get(&address).cloned(), address: address as u64, size }
     }
 
     /// The interned stack, without Raddle's own frames at either end.
@@ -307,9 +292,9 @@ impl<'a> Explainer<'a> {
                 }
                 State::Sleeping => ThreadEnd::Waiting { on: "the clock".to_owned(), held_by: None, at },
                 State::Spinning => ThreadEnd::Waiting { on: self.spun_on(last), held_by: None, at },
-                State::Futex { address, .. } => {
+                State::Lock { address } | State::Futex { address, .. } => {
                     let what = self.awaited(at);
-                    let name = self.names.get(&address).cloned().flatten();
+                    let name = self.names.get(&address);
                     let on = match name {
                         Some(name) => format!("{what} `{name}`"),
                         None => what.to_owned(),
@@ -328,7 +313,7 @@ impl<'a> Explainer<'a> {
             Some(&(Action::Load { address, .. } | Action::Cas { address, .. })) => address,
             _ => return "a loop".to_owned(),
         };
-        match self.names.get(&address).cloned().flatten() {
+        match self.names.get(&address) {
             Some(name) => format!("a change of `{name}`, in a loop"),
             None => "a change, in a loop".to_owned(),
         }

@@ -1,7 +1,7 @@
 //! Explorations of a closure.
 
 use std::cell::{Cell, UnsafeCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::mem::ManuallyDrop;
@@ -11,10 +11,11 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use raddle_engine::global::GLOBAL;
+use raddle_engine::global::{self, GLOBAL};
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
+use raddle_engine::trace::{CallFrame, Namer};
 use raddle_engine::{Config, Outcome, Search, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Style, render};
@@ -148,10 +149,10 @@ impl Explorer {
     #[track_caller]
     pub fn try_run<T: Ord + Clone>(self, body: impl Fn() -> T) -> Result<Report<T>, Box<Failure>> {
         // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this write.
-        GLOBAL.watch_plain.set(true);
+        global::begin_probe();
         // SAFETY: nothing reads the cell, and explorations that write it at the same time write the same.
         unsafe { *PROBE.0.get() = 1 };
-        GLOBAL.watch_plain.set(false);
+        global::end_probe();
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -231,6 +232,7 @@ fn search(
         roll_back_pages: owned,
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
+        signal_stack_flag: signal_stack_flag().filter(|_| owned),
         label: options.strategy.to_string(),
         progress: tell_progress,
     };
@@ -242,9 +244,9 @@ fn search(
     let mut search = Search::new(&config, strategy(&options), classifier);
     let report = search.run(run, passed);
     let Some(found) = &report.failure else { return Ok((report, options.seed)) };
-    let (again, trace) = search.replay(&found.schedule, run, TRACE_LIMIT);
+    let (again, trace) = search.replay(&found.schedule, run, TRACE_LIMIT, namer());
     if !same_execution(found, &again) {
-        let (third, second_trace) = search.replay(&found.schedule, run, TRACE_LIMIT);
+        let (third, second_trace) = search.replay(&found.schedule, run, TRACE_LIMIT, namer());
         drop(search);
         panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
     }
@@ -268,6 +270,13 @@ pub(crate) fn same_execution(original: &Found, replay: &Found) -> bool {
         // Where a signal ends an execution depends on the moment, so the rest may differ.
         && (original.outcome == Outcome::TimeLimit
             || (original.schedule == replay.schedule && original.steps == replay.steps))
+}
+
+/// Where std notes that it handles stack overflows, which costs every new thread a signal stack and an entry in a table.
+/// An optimisation only: a std that keeps the note elsewhere is slower to start threads.
+fn signal_stack_flag() -> Option<usize> {
+    let address = Program::current().ok()?.static_address("stack_overflow3imp13NEED_ALTSTACK")?;
+    Some(address as usize)
 }
 
 /// Prints the report and fails the test, without the noise of a second panic message.
@@ -302,9 +311,39 @@ pub(crate) fn classifier() -> Classify {
             raddle_reflect::Site::RefCountUp => Site::RefCountUp,
             raddle_reflect::Site::RefCountDown => Site::RefCountDown,
             raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,
+            raddle_reflect::Site::MutexLock => Site::MutexLock,
             raddle_reflect::Site::Plumbing => Site::Plumbing,
         }
     })
+}
+
+/// Finds the names of places in the program's own debug information.
+pub(crate) fn namer() -> Namer {
+    let program = Program::current().ok();
+    let mut known: HashMap<usize, String> = HashMap::new();
+    Box::new(move |stack, address| {
+        if let Some(name) = known.get(&address) {
+            return Some(name.clone());
+        }
+        let program = program.as_ref()?;
+        let local = |frame: &CallFrame| {
+            let (pc, fp) = (frame.return_address as u64, frame.frame_pointer as u64);
+            program.local_name_via(pc, fp, address as u64, read_memory)
+        };
+        let name = program.static_name(address as u64).or_else(|| stack.iter().find_map(local))?;
+        known.insert(address, name.clone());
+        Some(name)
+    })
+}
+
+/// Reads eight bytes of this process's memory, wherever they are: the kernel checks the address.
+fn read_memory(address: u64) -> Option<u64> {
+    let mut value = 0u64;
+    let local = libc::iovec { iov_base: (&raw mut value).cast(), iov_len: 8 };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: 8 };
+    // SAFETY: the kernel writes to `value` only, and reads nothing that it may not.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    (read == 8).then_some(value)
 }
 
 fn say_what_is_missing(owned: bool) {

@@ -38,11 +38,14 @@ mod build;
 mod explain;
 mod explorer;
 mod holders;
+mod operation;
 pub mod options;
 mod replay;
 mod report;
+mod scenario;
 
 pub use explorer::{Explorer, explore};
+pub use operation::operation;
 pub use options::{Backend, Isolation, Strategy};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;

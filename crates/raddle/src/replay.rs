@@ -13,7 +13,7 @@ use raddle_report::{Failure, Style, render};
 
 use crate::build;
 use crate::explain::explain;
-use crate::explorer::{TRACE_LIMIT, classifier};
+use crate::explorer::{TRACE_LIMIT, classifier, namer};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -57,7 +57,7 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     }
     let schedule = recorded.schedule.0.clone();
     let mut search = Search::new(config, || Box::new(Scripted::new(Vec::new())), classifier);
-    let (found, trace) = search.replay(&schedule, run, TRACE_LIMIT);
+    let (found, trace) = search.replay(&schedule, run, TRACE_LIMIT, namer());
     drop(search);
     match found.outcome {
         Outcome::Passed => {

@@ -11,6 +11,8 @@ pub(super) struct Calls {
     /// How many of the levels are the program's own; the one after them is what it called of the standard library.
     pub(super) own: usize,
     pub(super) line: Option<String>,
+    /// Whether it only counts handles, in `Arc` or `Weak`.
+    pub(super) counts: bool,
 }
 
 /// One call: two events with the same level are taken to be under the same call.
@@ -75,7 +77,7 @@ pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     }
     let Some(innermost) = stack.iter().position(|(frame, _)| !frame.internal) else {
         let line = stack.first().and_then(|(frame, _)| lines.name(frame));
-        return Calls { levels: Vec::new(), own: 0, line };
+        return Calls { line, ..Calls::default() };
     };
     let mut levels = Vec::new();
     let mut called_at = None;
@@ -86,12 +88,13 @@ pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     let own = levels.len();
     let line = called_at.clone();
     // What the program called of the standard library says more than what that did: `Mutex::lock`.
-    if let Some((frame, caller)) = innermost.checked_sub(1).map(|at| stack[at])
-        && is_telling(&frame.function)
+    if let Some((frame, caller)) =
+        stack[..innermost].iter().rev().find(|(frame, _)| is_telling(&frame.function))
     {
-        levels.push(Level { function: short(&frame.function), caller, called_at });
+        levels.push(Level { function: short(&frame.function), caller: *caller, called_at });
     }
-    Calls { levels, own, line }
+    let counts = stack[..innermost].iter().any(|(frame, _)| is_counting(&frame.function));
+    Calls { levels, own, line, counts }
 }
 
 /// A function's last two names: `my_crate::queue::Queue<T>::push` is `Queue::push`.
@@ -129,12 +132,33 @@ fn without_arguments(path: &str) -> String {
     kept.collect()
 }
 
-/// Loads and stores are shown themselves; what they are inside of tells nothing.
+/// Whether a function of the standard library says what its caller wanted; those that only pass things on do not.
 fn is_telling(function: &str) -> bool {
     let path = function.trim_start_matches(['<', '&']);
-    !["core::", "alloc::boxed", "alloc::vec", "std::thread::spawn", "std::thread::scope"]
-        .iter()
-        .any(|plumbing| path.starts_with(plumbing))
+    let plumbing = [
+        "core::",
+        "alloc::boxed",
+        "alloc::vec",
+        "std::panic",
+        "std::sys",
+        "std::rt",
+        "raddle",
+        "corosensei",
+        "__rustc",
+    ];
+    if path.starts_with("std::thread::") {
+        // Starting and joining threads have events of their own.
+        return path.contains("park");
+    }
+    path.contains("::") && !plumbing.iter().any(|module| path.starts_with(module))
+}
+
+fn is_counting(function: &str) -> bool {
+    let path = function.trim_start_matches('<');
+    (path.starts_with("alloc::sync::Arc") || path.starts_with("alloc::sync::Weak"))
+        && ["::clone", "::drop", "::drop_slow", "::upgrade", "::downgrade"]
+            .iter()
+            .any(|end| path.ends_with(end))
 }
 
 fn split_qualified(text: &str) -> Option<(&str, &str)> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::calls::{Calls, Level, Lines, calls};
 use super::places::{Places, place};
 use super::words;
-use crate::failure::{Action, Event, Failure, Switch};
+use crate::failure::{Action, Event, Failure, Switch, ThreadEnd};
 
 /// One row.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
     let trace = &failure.trace;
     let lines = Lines::of(trace);
     let around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
-    let telling = telling(&trace.events, places);
+    let interest = interest(failure, &around, places);
     let bases = bases(&trace.events, &around);
     let mut builder =
         Builder { failure, places, around, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
@@ -51,29 +51,68 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
     while at < trace.events.len() {
         let thread = trace.events[at].thread;
         builder.switch(at);
-        let run = trace.events[at..].iter().zip(&telling[at..]);
-        let run = run.take_while(|(other, telling)| other.thread == thread && !**telling).count();
-        if run >= 2 {
-            builder.folded(at, run);
+        let run = trace.events[at..].iter().zip(&interest[at..]);
+        let run = run
+            .take_while(|(other, interest)| other.thread == thread && **interest != Interest::Shown)
+            .count();
+        if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
+            builder.folded(at, &interest[at..at + run]);
             at += run;
         } else {
             builder.event(at);
             at += 1;
         }
     }
-    one_row_for_one_event(builder.rows)
+    without_idle_switches(one_row_for_one_event(builder.rows))
 }
 
-/// Which events concern more than their own thread.
-fn telling(events: &[Event], places: &Places) -> Vec<bool> {
-    let telling = |event: &Event| match &event.action {
-        Action::Fence { .. } => false,
-        action => place(action).is_none_or(|place| places.is_shared(place)),
-    };
+/// What an event has to do with the failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interest {
+    /// It concerns more than its own thread.
+    Shown,
+    /// It concerns data that no other thread touches.
+    Own,
+    /// It counts handles.
+    Count,
+    /// It came of the panic.
+    Unwinding,
+}
+
+fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
+    let events = &failure.trace.events;
+    let mut unwinding: BTreeMap<u32, usize> = BTreeMap::new();
+    for (at, event) in events.iter().enumerate() {
+        let end = failure.threads.get(event.thread as usize).map(|thread| &thread.end);
+        if matches!(event.action, Action::Panic { .. }) && end == Some(&ThreadEnd::Panicked) {
+            unwinding.insert(event.thread, at);
+        }
+    }
+    let mut interest: Vec<Interest> = Vec::with_capacity(events.len());
+    for (at, event) in events.iter().enumerate() {
+        let shared = match &event.action {
+            Action::Fence { .. } => false,
+            action => place(action).is_none_or(|place| places.is_shared(place)),
+        };
+        interest.push(match () {
+            () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
+            () if around[at].counts => Interest::Count,
+            () if shared => Interest::Shown,
+            () => Interest::Own,
+        });
+    }
     // A failure of one thread alone is told by what it did to its own data.
-    let any = events.iter().any(|event| place(&event.action).is_some() && telling(event));
-    let last = events.len().saturating_sub(1);
-    events.iter().enumerate().map(|(at, event)| !any || at == last || telling(event)).collect()
+    let any = |interest: &[Interest]| {
+        events.iter().zip(interest).any(|(event, i)| place(&event.action).is_some() && *i == Interest::Shown)
+    };
+    if !any(&interest) {
+        interest.iter_mut().filter(|i| **i == Interest::Own).for_each(|i| *i = Interest::Shown);
+    }
+    // The end is always worth seeing, unless it is only the end of a panic.
+    if let Some(last) = interest.last_mut().filter(|last| **last != Interest::Unwinding) {
+        *last = Interest::Shown;
+    }
+    interest
 }
 
 /// For each event, how many of the calls around it tell nothing: the function that its thread began in and closures
@@ -195,7 +234,9 @@ impl Builder<'_> {
     }
 
     /// A row for events that concern no other thread, named after the call they were all inside of.
-    fn folded(&mut self, at: usize, run: usize) {
+    fn folded(&mut self, at: usize, interest: &[Interest]) {
+        let run = interest.len();
+        let all = |one: Interest| interest.iter().all(|interest| *interest == one);
         let thread = self.failure.trace.events[at].thread;
         let first = self.beyond_base(at);
         let mut same = first.len();
@@ -212,11 +253,15 @@ impl Builder<'_> {
         let depth = self.depth(thread);
         let count = words::counted(run as u64, "event");
         let line = self.around[at].line.clone();
-        let (text, line) = match first[outer..same].first() {
-            Some(level) => {
-                (format!("{} ({count}, nothing shared)", level.function), level.called_at.clone().or(line))
-            }
-            None => (format!("({count}, nothing shared)"), line),
+        let (name, line) = match first[outer..same].first() {
+            Some(level) => (format!("{} ", level.function), level.called_at.clone().or(line)),
+            None => (String::new(), line),
+        };
+        let text = match () {
+            () if all(Interest::Unwinding) => format!("({count} while unwinding)"),
+            () if all(Interest::Count) && run == 1 && !name.is_empty() => name.trim_end().to_owned(),
+            () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
+            () => format!("{name}({count}, nothing shared)"),
         };
         self.push(RowKind::Folded, thread, depth, text, line, run as u64);
     }
@@ -327,6 +372,22 @@ fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
     }
     merged.reverse();
     merged
+}
+
+/// Leaves out the switches to threads that did nothing to be seen before they were left again.
+fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
+    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let is_switch = |row: &Row| row.kind == RowKind::Switch;
+        if is_switch(&row) && kept.last().is_some_and(is_switch) {
+            kept.pop();
+        }
+        if is_switch(&row) && kept.last().is_some_and(|last| last.thread == row.thread) {
+            continue;
+        }
+        kept.push(row);
+    }
+    kept
 }
 
 fn common(one: &[Level], other: &[Level]) -> usize {

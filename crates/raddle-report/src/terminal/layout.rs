@@ -14,12 +14,16 @@ const MAX_COLUMNS: usize = 4;
 const MAX_COLUMN: usize = 44;
 /// Columns closer than this cannot be told apart.
 const MIN_COLUMN: usize = 12;
+/// Columns this far apart are easy to tell apart.
+const COLUMN: usize = 24;
 /// The line that marks a change of threads ends here.
 const MAX_RULE: usize = 100;
 /// A list names lines of code at this column, so that the eye finds them on a wide screen.
 const LIST_WIDTH: usize = 100;
 /// The page keeps this many rows: what led to the failure is at the end.
 const MAX_ROWS: usize = 150;
+/// More addresses than this are looked up in the failure file.
+const MAX_LEGEND: usize = 12;
 /// The column of source lines is never wider than this.
 const MAX_GUTTER: usize = 28;
 
@@ -51,7 +55,7 @@ pub(super) fn interleaving(failure: &Failure, page: &mut Page) {
     } else {
         columns(failure, &rows, &threads, page);
     }
-    legend(&places, page);
+    legend(&places, &rows, page);
 }
 
 fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
@@ -109,13 +113,17 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
 /// How far apart the columns are. Only one thread acts in a row, so that a text may run over the columns to its right:
 /// the columns must be narrow enough for what the last ones have to say.
 fn column_width(rows: &[Row], threads: &[u32], room: usize) -> usize {
-    let mut column = (room / threads.len()).min(MAX_COLUMN);
-    for (number, &thread) in threads.iter().enumerate().skip(1) {
-        let of_thread = rows.iter().filter(|row| row.thread == thread && row.kind != RowKind::Switch);
-        let longest = of_thread.map(|row| indent(row, room) + body(row).longest_part()).max().unwrap_or(0);
-        column = column.min(room.saturating_sub(longest) / number);
-    }
-    column.max(MIN_COLUMN)
+    let widest = (room / threads.len()).min(MAX_COLUMN);
+    let fitting = |length: fn(&Body) -> usize| {
+        let columns = threads.iter().enumerate().skip(1).map(|(number, &thread)| {
+            let of_thread = rows.iter().filter(|row| row.thread == thread && row.kind != RowKind::Switch);
+            let longest = of_thread.map(|row| indent(row, room) + length(&body(row))).max().unwrap_or(0);
+            room.saturating_sub(longest) / number
+        });
+        columns.min().unwrap_or(widest).min(widest)
+    };
+    // Every row on one line if that leaves the columns apart, else calls on lines of their own.
+    fitting(Body::width).max(fitting(Body::longest_part).min(COLUMN)).max(MIN_COLUMN)
 }
 
 fn switch(row: &Row, left: usize, right: usize, page: &mut Page) {
@@ -230,9 +238,18 @@ impl Body {
 }
 
 /// The addresses behind `#1`, `#2`, ..., for those who look at memory.
-fn legend(places: &Places, page: &mut Page) {
-    let numbered = places.numbered();
-    if numbered.is_empty() || numbered.len() > 12 {
+fn legend(places: &Places, rows: &[Row], page: &mut Page) {
+    let mut numbered = places.numbered();
+    let shown = |number: &str| {
+        rows.iter().any(|row| {
+            row.text.split('#').skip(1).any(|rest| {
+                let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                &rest[..digits] == number
+            })
+        })
+    };
+    numbered.retain(|(number, _)| shown(&number.to_string()));
+    if numbered.is_empty() || numbered.len() > MAX_LEGEND {
         return;
     }
     let text: Vec<_> =

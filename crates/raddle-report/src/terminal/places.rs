@@ -7,7 +7,7 @@ use crate::failure::{Action, Failure, Place};
 /// The places that the trace's events touched.
 pub(super) struct Places {
     names: BTreeMap<u64, String>,
-    /// Numbers for places without a name, in the order of their first event.
+    /// Numbers for places without a name: shared ones first, in the order of their first events.
     numbers: BTreeMap<u64, usize>,
     shared: BTreeSet<u64>,
 }
@@ -35,9 +35,11 @@ impl Places {
                 }
             }
         }
-        places.tell_apart(&order);
         let shared = touched.into_iter().filter(|(_, (threads, written))| threads.len() > 1 && *written);
         places.shared = shared.map(|(address, _)| address).collect();
+        // Low numbers for those that will be seen.
+        order.sort_by_key(|address| !places.shared.contains(address));
+        places.tell_apart(&order);
         places
     }
 
@@ -62,7 +64,7 @@ impl Places {
         numbered
     }
 
-    /// Numbers what has no name, and different places of the same name, in the order of their first events.
+    /// Numbers what has no name, and different places of the same name, in this order.
     fn tell_apart(&mut self, order: &[u64]) {
         let mut uses: BTreeMap<String, usize> = BTreeMap::new();
         for address in order {
