@@ -30,7 +30,7 @@ pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
     let (mut cpu, mut setup, mut searches) = (0.0, 0.0, 0);
     let mut complete = false;
     while cpu < seconds {
-        let budget = Duration::from_secs_f64(seconds - cpu);
+        let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
         let explorer = Explorer::new().strategy(strategy.clone()).seed(searches).budget(budget);
         let timed = timed(explorer.executions(u64::MAX), program);
         executions += timed.report.executions;

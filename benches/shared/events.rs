@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 pub(crate) const EVENTS: u64 = 100_000;
 
 /// A kind of event: its name and the loop, which makes `EVENTS` of them over places that change.
-pub(crate) const KINDS: &[(&str, fn(&[AtomicU64; 256]))] = &[
+type Kind = (&'static str, fn(&[AtomicU64; 256]));
+
+/// All of them.
+pub(crate) const KINDS: &[Kind] = &[
     ("load", |places| {
         for index in 0..EVENTS {
             black_box(places[index as usize % 256].load(SeqCst));
