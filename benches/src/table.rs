@@ -1,29 +1,37 @@
-//! Tables in plain text, the first column to the left and the others to the right.
+//! Tables in plain text.
+
+/// A column: its name and the width of its cells. Without a width it holds text, which begins at the left.
+pub(crate) type Column = (&'static str, usize);
 
 /// Prints rows as they come, so that a long run shows how far it is.
 pub(crate) struct Table {
-    widths: Vec<usize>,
+    columns: Vec<Column>,
 }
 
+const TEXT_WIDTH: usize = 15;
+
 impl Table {
-    /// Prints a title and the head. The widths are those of the column names, with room for their cells.
-    pub(crate) fn new(title: &str, columns: &[(&str, usize)]) -> Table {
-        let widths = columns.iter().map(|(name, width)| name.chars().count().max(*width)).collect();
-        let table = Table { widths };
+    /// Prints a title and the head.
+    pub(crate) fn new(title: &str, columns: &[Column]) -> Table {
+        let table = Table { columns: columns.to_vec() };
         println!("\n{title}");
-        let names: Vec<_> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let names: Vec<_> = columns.iter().map(|column| column.0.to_owned()).collect();
         table.row(&names);
-        println!("{}", "-".repeat(table.widths.iter().sum::<usize>() + 2 * (table.widths.len() - 1)));
+        println!("{}", "-".repeat(columns.iter().map(|column| width(*column) + 2).sum::<usize>() - 2));
         table
     }
 
     pub(crate) fn row(&self, cells: &[String]) {
-        let padded = cells.iter().zip(&self.widths).enumerate().map(|(column, (cell, width))| match column {
-            0 | 1 if cell.parse::<f64>().is_err() => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
+        let padded = cells.iter().zip(&self.columns).map(|(cell, &column)| {
+            let width = width(column);
+            if column.1 == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
         });
         println!("{}", padded.collect::<Vec<_>>().join("  ").trim_end());
     }
+}
+
+fn width((name, width): Column) -> usize {
+    if width == 0 { TEXT_WIDTH } else { width.max(name.len()) }
 }
 
 /// A number with groups of three digits.

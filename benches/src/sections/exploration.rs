@@ -34,7 +34,7 @@ impl Line {
 
 pub(crate) fn print(bench: &Bench) {
     let title = "executions and events (scheduling points) per second of CPU time, one core";
-    let columns = [("program", 12), ("tool", 15), ("executions/s", 12), ("events/s", 11), ("ns/event", 8)];
+    let columns = [("program", 0), ("tool", 0), ("executions/s", 12), ("events/s", 11), ("ns/event", 8)];
     let more = [("events/exec.", 12), ("ns/exec.", 8), ("peak RSS", 9), ("", 8)];
     let table = Table::new(title, &[&columns[..], &more[..]].concat());
     let mut ratios = Vec::new();
@@ -93,8 +93,8 @@ fn print_ratios(programs: &[Vec<Line>]) {
         "raddle random's executions/s over theirs (goals: loom {GOAL_LOOM}x, shuttle {GOAL_SHUTTLE}x, interweave \
          {GOAL_INTERWEAVE}x; interweave's figures are quoted, not measured here)"
     );
-    let columns = [("program", 12), ("/ shuttle random", 0), ("", 6), ("/ loom", 7), ("", 6)];
-    let table = Table::new(&title, &[&columns[..], &[("/ interweave (quoted)", 0), ("", 6)]].concat());
+    let columns = [("program", 0), ("/ shuttle random", 8), ("", 6), ("/ loom", 7), ("", 6)];
+    let table = Table::new(&title, &[&columns[..], &[("/ interweave (quoted)", 8), ("", 6)]].concat());
     for lines in programs {
         let of = |tool: &str| lines.iter().find(|line| line.tool == tool)?.executions();
         let over = |other: Option<f64>| Some(of("raddle random")? / other?);

@@ -10,7 +10,7 @@ const SEARCHES: [(&str, &str); 4] =
 const NOISE: f64 = 1024.0;
 
 pub(crate) fn print(bench: &Bench) {
-    let columns = [("program", 12), ("strategy", 9), ("10,000", 10), ("1,000,000", 10), ("", 6)];
+    let columns = [("program", 0), ("strategy", 0), ("10,000", 10), ("1,000,000", 10), ("", 6)];
     let table = Table::new("peak RSS after so many executions (goal: flat)", &columns);
     for (program, strategy) in SEARCHES {
         let rss = |executions: u64| {

@@ -10,7 +10,7 @@ const GOAL: f64 = 2.0;
 
 pub(crate) fn print(bench: &Bench) {
     let title = format!("a test that explores nothing, plain and instrumented (goal: under {GOAL} times)");
-    let columns = [("test", 12), ("plain ns", 10), ("instrumented ns", 15), ("ratio", 6), ("", 6)];
+    let columns = [("test", 0), ("plain ns", 10), ("instrumented ns", 15), ("ratio", 6), ("", 6)];
     let table = Table::new(&title, &columns);
     for test in TESTS {
         let commands = [Side::Plain, Side::Engine].map(|side| command(side, &["test", test], bench.seconds));
