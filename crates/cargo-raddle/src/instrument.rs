@@ -21,9 +21,10 @@ pub(crate) struct Flag {
 /// What is added to the command line of every instrumented crate.
 pub(crate) const FLAGS: &[Flag] = &[
     Flag {
-        args: &["-C", "passes=forceattrs function(atomic-expand,tsan)"],
-        why: "the thread sanitizer's pass turns atomic accesses into calls and announces plain ones; atomic-expand \
-              comes first because the pass leaves fetch_min and fetch_max alone, as loops of compare-exchange it sees them",
+        args: &["-C", "passes=function(tsan) forceattrs function(atomic-expand,tsan)"],
+        why: "the thread sanitizer's pass turns atomic accesses into calls, all but fetch_min and fetch_max; atomic-expand \
+              makes those loops of compare-exchange, which the second run sees. Expanding first would hide more: it \
+              makes `fetch_sub(1) == 1` one machine instruction. The price: optimised code announces plain accesses twice",
     },
     Flag {
         args: &["-C", "llvm-args=-force-attribute=sanitize_thread"],
@@ -49,10 +50,6 @@ pub(crate) const FLAGS: &[Flag] = &[
     Flag { args: &["--check-cfg", "cfg(raddle)"], why: "and ask without a warning" },
 ];
 
-/// What is added to the command line of every library that is left as it is. Below level 2 the compiler lets crates use
-/// each other's instances of generic functions, and instrumented code would call `compare_exchange` in a crate that is not.
-pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
-
 /// Added where the profile gives no debug information at all: traces name source lines and variables.
 pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
 
@@ -61,27 +58,45 @@ pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
 pub(crate) struct Plan {
     /// What is added to the command line of an instrumented crate.
     pub(crate) flags: Vec<String>,
-    /// What is added to the command line of a library that is left as it is.
-    pub(crate) optimised: Vec<String>,
     /// What is added if the profile asks for no debug information.
     pub(crate) debuginfo: Vec<String>,
-    /// The root source files of the libraries that are left as they are.
-    pub(crate) uninstrumented: BTreeSet<PathBuf>,
+    /// The libraries that are not instrumented.
+    pub(crate) uninstrumented: Uninstrumented,
     /// What is added to the command line of every crate, because it may be linked with instrumented ones.
     pub(crate) link: Vec<String>,
     /// Where the wrapper notes the test binaries that have a `main` of their own.
     pub(crate) own_main: PathBuf,
 }
 
-/// The libraries that must stay as they are: Raddle's own, what they are made of, and what the user lists.
-pub(crate) fn uninstrumented(metadata: &Metadata) -> Result<BTreeSet<PathBuf>> {
-    let own = metadata.packages.iter().filter(|package| is_own(package));
-    let mut packages = metadata.reachable(own);
-    for name in listed(metadata)? {
-        packages.extend(metadata.packages.iter().filter(|package| package.name == name));
-    }
-    let libraries = packages.into_iter().filter_map(Package::library);
-    Ok(libraries.map(|library| library.src_path.clone()).collect())
+/// Libraries that are not instrumented, each by its root source file.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Uninstrumented {
+    /// Raddle's own and what they are made of.
+    pub(crate) engine: BTreeSet<PathBuf>,
+    /// What the user lists.
+    pub(crate) listed: BTreeSet<PathBuf>,
+}
+
+/// What is added to the command line of an uninstrumented library unless it is optimised anyway.
+///
+/// Without it, instrumented code would call uninstrumented code by accident. Below `opt-level=2` the compiler takes
+/// instances of generic functions from the libraries it finds them in: a test that loads an atomic (`atomic_load::<u32>`, a
+/// function of its own then) would use the engine's copy of that function, unseen by the engine. Optimised libraries
+/// offer no copies. And nobody wants to wait for an unoptimised engine.
+pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
+
+/// Added to the former for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
+pub(crate) const ASSERTIONS: &[&str] = &["-C", "debug-assertions=yes"];
+
+/// The libraries that must not be instrumented.
+pub(crate) fn uninstrumented(metadata: &Metadata) -> Result<Uninstrumented> {
+    let sources = |packages: Vec<&Package>| {
+        packages.into_iter().filter_map(Package::library).map(|library| library.src_path.clone()).collect()
+    };
+    let engine = metadata.reachable(metadata.packages.iter().filter(|package| is_own(package)));
+    let names = listed(metadata)?;
+    let listed = metadata.packages.iter().filter(|package| names.contains(&package.name)).collect();
+    Ok(Uninstrumented { engine: sources(engine), listed: sources(listed) })
 }
 
 /// Whether it is part of Raddle: instrumented, the engine would be a client of itself.

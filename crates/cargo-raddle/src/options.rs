@@ -30,6 +30,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_WORKERS", "parallel workers of each exploration", check_count),
     public("RADDLE_BACKEND", "what virtual threads are made of", check_backend),
     public("RADDLE_ISOLATION", "how executions are kept apart", check_isolation),
+    public("RADDLE_STACK_SIZE", "bytes of stack of each thread", check_count),
     public("RADDLE_FAILURES", "directory of failure files", check_anything),
     public("RADDLE_COLOR", "colours in reports", check_color),
     public("RADDLE_COLUMNS", "width of reports", check_count),
@@ -40,8 +41,6 @@ pub(crate) const VARIABLES: &[Variable] = &[
     internal("RADDLE_PACKAGE"),
     internal("RADDLE_CARGO_ARGS"),
     internal("RADDLE_PROGRESS"),
-    internal(crate::wrapper::PLAN),
-    internal(crate::wrapper::NEXT),
 ];
 
 /// The options that each set a variable for the tests.
@@ -75,6 +74,9 @@ pub(crate) struct RaddleOptions {
     /// How executions are kept apart: rollback, fork
     #[arg(long, value_name = "ISOLATION", allow_hyphen_values = true)]
     pub(crate) isolation: Option<String>,
+    /// Bytes of stack of each thread
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) stack_size: Option<String>,
 }
 
 impl RaddleOptions {
@@ -90,6 +92,7 @@ impl RaddleOptions {
             ("RADDLE_WORKERS", &self.workers),
             ("RADDLE_BACKEND", &self.backend),
             ("RADDLE_ISOLATION", &self.isolation),
+            ("RADDLE_STACK_SIZE", &self.stack_size),
         ];
         options.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
     }
@@ -276,8 +279,9 @@ mod tests {
             workers: Some("1".into()),
             backend: Some("threads".into()),
             isolation: Some("fork".into()),
+            stack_size: Some("65536".into()),
         };
-        assert_eq!(all.variables().len(), 9);
+        assert_eq!(all.variables().len(), 10);
         all.check().unwrap();
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));

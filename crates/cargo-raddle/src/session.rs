@@ -58,7 +58,6 @@ impl Session {
         create_directory(&own_main)?;
         let plan = Plan {
             flags: instrument::flags(),
-            optimised: instrument::OPTIMISED.iter().map(|arg| (*arg).to_owned()).collect(),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
             link: instrument::link_args(&passthrough, &target),

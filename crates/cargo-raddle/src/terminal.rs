@@ -17,7 +17,7 @@ pub(crate) struct Terminal {
 }
 
 /// The width for output that goes to a file or a pipe.
-const DEFAULT_COLUMNS: u16 = 120;
+const DEFAULT_COLUMNS: u16 = 100;
 
 impl Terminal {
     /// Looks at the options, the environment and the standard streams.

@@ -3,6 +3,7 @@
 //! It adds the flags of the [`Plan`] where they belong and then becomes the compiler (or the user's own wrapper, which
 //! calls the compiler in turn). Nothing else happens here: this runs hundreds of times in a build.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,12 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::error::{Error, Result};
-use crate::instrument::Plan;
+use crate::instrument::{ASSERTIONS, OPTIMISED, Plan};
 
-/// The variable that names the file with the plan and so switches this mode on.
-pub(crate) const PLAN: &str = "RADDLE_WRAPPER";
+/// The variable that names the file with the plan and so switches this mode on. It is not called `RADDLE_…`: under
+/// nextest it reaches the tests, which take every such variable for an option.
+pub(crate) const PLAN: &str = "CARGO_RADDLE_PLAN";
 /// The variable that names the user's own wrapper.
-pub(crate) const NEXT: &str = "RADDLE_NEXT_WRAPPER";
+pub(crate) const NEXT: &str = "CARGO_RADDLE_NEXT_WRAPPER";
 
 /// Whether cargo called this program as a wrapper. The variable alone does not say so: tests may inherit it, and a test
 /// may run `cargo raddle`.
@@ -67,6 +69,9 @@ struct Invocation {
     /// `--cfg test` is on the command line: cargo says so where a test has its own `main`.
     cfg_test: bool,
     debuginfo: Option<String>,
+    opt_level: Option<String>,
+    /// The command line says something about debug assertions.
+    debug_assertions: bool,
     extra_filename: String,
 }
 
@@ -89,6 +94,7 @@ impl Invocation {
                 ("--test", _) => found.harness = true,
                 ("--cfg", Some("test")) => found.cfg_test = true,
                 ("--crate-name", Some(name)) => found.crate_name = Some(name.to_owned()),
+                ("-O", _) => found.opt_level = Some("3".to_owned()),
                 ("-g", _) => found.debuginfo = Some("2".to_owned()),
                 ("-C" | "--codegen", Some(option)) => found.codegen(option),
                 _ if !name.starts_with('-') && name.ends_with(".rs") => found.source = Some(name.into()),
@@ -101,6 +107,8 @@ impl Invocation {
     fn codegen(&mut self, option: &str) {
         match option.split_once('=') {
             Some(("debuginfo", level)) => self.debuginfo = Some(level.to_owned()),
+            Some(("opt-level", level)) => self.opt_level = Some(level.to_owned()),
+            Some(("debug-assertions", _)) => self.debug_assertions = true,
             Some(("extra-filename", suffix)) => self.extra_filename = suffix.to_owned(),
             _ => {}
         }
@@ -111,13 +119,22 @@ impl Invocation {
         // Without a source the compiler only answers a question.
         let Some(source) = self.source.as_ref().filter(|_| self.for_target) else { return Vec::new() };
         let mut additions = Vec::new();
-        if !plan.leaves(&directory.join(source)) {
-            additions.extend_from_slice(&plan.flags);
-            if matches!(self.debuginfo.as_deref(), None | Some("0" | "none")) {
-                additions.extend_from_slice(&plan.debuginfo);
+        match plan.treatment(&directory.join(source)) {
+            Treatment::Instrument => {
+                additions.extend_from_slice(&plan.flags);
+                if matches!(self.debuginfo.as_deref(), None | Some("0" | "none")) {
+                    additions.extend_from_slice(&plan.debuginfo);
+                }
             }
-        } else {
-            additions.extend_from_slice(&plan.optimised);
+            Treatment::Leave { assertions } => {
+                if !matches!(self.opt_level.as_deref(), Some("2" | "3")) {
+                    additions.extend(OPTIMISED.iter().map(|arg| (*arg).to_owned()));
+                    let unoptimised = matches!(self.opt_level.as_deref(), None | Some("0"));
+                    if assertions && unoptimised && !self.debug_assertions {
+                        additions.extend(ASSERTIONS.iter().map(|arg| (*arg).to_owned()));
+                    }
+                }
+            }
         }
         // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it.
         additions.extend_from_slice(&plan.link);
@@ -140,10 +157,26 @@ impl Invocation {
     }
 }
 
+/// What is done with a crate for the target.
+enum Treatment {
+    Instrument,
+    /// It is not instrumented; `assertions` says whether it keeps the debug assertions of unoptimised code.
+    Leave {
+        assertions: bool,
+    },
+}
+
 impl Plan {
-    fn leaves(&self, source: &Path) -> bool {
-        let canonical = || source.canonicalize().is_ok_and(|path| self.uninstrumented.contains(&path));
-        self.uninstrumented.contains(source) || canonical()
+    fn treatment(&self, source: &Path) -> Treatment {
+        let canonical = source.canonicalize().unwrap_or_else(|_| source.to_owned());
+        let is_in = |sources: &BTreeSet<PathBuf>| sources.contains(source) || sources.contains(&canonical);
+        if is_in(&self.uninstrumented.engine) {
+            Treatment::Leave { assertions: false }
+        } else if is_in(&self.uninstrumented.listed) {
+            Treatment::Leave { assertions: true }
+        } else {
+            Treatment::Instrument
+        }
     }
 }
 
@@ -189,16 +222,17 @@ fn strings(args: &[OsString]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
+    use crate::instrument::Uninstrumented;
 
     fn plan() -> Plan {
         Plan {
             flags: vec!["FLAGS".into()],
-            optimised: vec!["OPTIMISED".into()],
             debuginfo: vec!["DEBUG".into()],
-            uninstrumented: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
+            uninstrumented: Uninstrumented {
+                engine: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
+                listed: BTreeSet::from(["/ws/listed/src/lib.rs".into()]),
+            },
             link: vec!["LINK".into()],
             own_main: "/own".into(),
         }
@@ -239,10 +273,16 @@ mod tests {
     }
 
     #[test]
-    fn listed_libraries_are_only_optimised_and_linked() {
-        let expected = format!("OPTIMISED {LINK}");
-        check("rustc --crate-name engine engine/src/lib.rs --target t", &expected);
-        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t", &expected);
+    fn uninstrumented_libraries_are_optimised() {
+        let optimised = format!("-C opt-level=3 {LINK}");
+        check("rustc --crate-name engine engine/src/lib.rs --target t", &optimised);
+        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t -C opt-level=1", &optimised);
+        check("rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2", LINK);
+        check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=3", LINK);
+        check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=s", &optimised);
+        let asserting = format!("-C opt-level=3 -C debug-assertions=yes {LINK}");
+        check("rustc --crate-name listed listed/src/lib.rs --target t", &asserting);
+        check("rustc --crate-name listed listed/src/lib.rs --target t -C debug-assertions=off", &optimised);
     }
 
     #[test]

@@ -6,27 +6,20 @@ mod common;
 use std::process::Command;
 
 use common::{Fixture, Run};
-use raddle_report::failure::{Build, FORMAT, Failure, FoundBy, Kind, Schedule, Trace};
 
 fn failure(package: &str, cargo_args: &[&str]) -> String {
-    let failure = Failure {
-        format: FORMAT,
-        test: "replayed".into(),
-        kind: Kind::Panic,
-        message: "the reason of the failure".into(),
-        build: Build {
-            binary: "environment".into(),
-            id: "00".into(),
-            package: Some(package.into()),
-            cargo_args: cargo_args.iter().map(|arg| (*arg).to_owned()).collect(),
-        },
-        found_by: FoundBy { strategy: "random".into(), seed: 5, execution: 3 },
-        schedule: Schedule(vec![0, 0, 1]),
-        threads: Vec::new(),
-        scenario: None,
-        trace: Trace::default(),
-    };
-    serde_json::to_string(&failure).unwrap()
+    let failure = serde_json::json!({
+        "format": 1,
+        "test": "replayed",
+        "kind": "panic",
+        "message": "the reason of the failure",
+        "build": { "binary": "environment", "id": "00", "package": package, "cargo_args": cargo_args },
+        "found_by": { "strategy": "random", "seed": 5, "execution": 3 },
+        "schedule": "0x2 1",
+        "threads": [],
+        "trace": { "events": [], "stacks": [], "frames": [] },
+    });
+    failure.to_string()
 }
 
 #[test]
@@ -54,9 +47,9 @@ fn files_that_cannot_be_replayed_are_refused_in_one_sentence() {
     fixture.write("damaged.json", &failure("suite@test:environment", &[])[..60]);
     for command in ["replay", "show"] {
         for (file, expected) in [
-            ("missing.json", "does not exist"),
-            ("foreign.json", "is not a failure file of Raddle"),
-            ("damaged.json", "is damaged"),
+            ("missing.json", "there is no file missing.json"),
+            ("foreign.json", "not a Raddle failure file"),
+            ("damaged.json", "damaged.json is not a Raddle failure file"),
         ] {
             let run = fixture.run(&format!("{command} {file}")).exits(2).complains(expected);
             assert_eq!(run.stderr.lines().count(), 1, "{run}");
@@ -92,5 +85,10 @@ fn nextest_runs_instrumented_tests() {
     assert_eq!(run.value("RADDLE_OWNED"), "1");
     assert_eq!(run.value("RADDLE_SEED"), "9");
     assert_eq!(run.value("RADDLE_CARGO_ARGS"), r#"["--package","suite","--features","extra"]"#);
+    // The `raddle` crate takes any variable that it does not know for a mistake.
+    let known = ["OWNED", "SEED", "CARGO_ARGS", "FAILURES", "COLOR", "COLUMNS"];
+    for line in run.stdout.lines().filter_map(|line| line.strip_prefix("RADDLE_")) {
+        assert!(known.contains(&line.split('=').next().unwrap()), "{line}");
+    }
     fixture.run("nextest run --test basic fails").exits(100);
 }

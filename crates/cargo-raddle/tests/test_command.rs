@@ -148,7 +148,7 @@ fn tests_find_what_the_contract_and_cargo_promise() {
         assert_eq!(run.value(name), value, "{name}\n{run}");
     }
     assert!(run.value("RADDLE_COLUMNS").parse::<u32>().is_ok());
-    for absent in ["CARGO_PKG_ODD", "RADDLE_WRAPPER", "RADDLE_REPLAY"] {
+    for absent in ["CARGO_PKG_ODD", "CARGO_RADDLE", "RADDLE_REPLAY"] {
         assert!(!run.stdout.contains(absent), "{absent}\n{run}");
     }
     // Nothing is at random addresses.

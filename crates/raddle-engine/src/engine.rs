@@ -13,21 +13,22 @@
 //! so) in a signal handler. It is single-threaded throughout: one OS thread does all of it. References to the engine are
 //! made anew at each entry from the raw pointer in [`GLOBAL`] and never held across a switch.
 
+use std::ffi::c_void;
 use std::mem;
 
-use corosensei::{Coroutine, CoroutineResult};
-
 use crate::event::{Effect, Pending};
+use crate::fork::PointLog;
 use crate::futex::Futexes;
-use crate::global::GLOBAL;
+use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::rng::Rng;
+use crate::runner::{Backend, End, Runner};
 use crate::site::{Classify, Site};
 use crate::spin::Read;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
-use crate::thread::{End, Start, State, ThreadCoroutine, ThreadId, VThread, Wake};
+use crate::thread::{KeyDestructor, Start, State, ThreadId, VThread, Wake};
 use crate::time::Clock;
 use crate::trace::{self, Action, Namer, SwitchReason, Trace};
 
@@ -82,6 +83,8 @@ pub enum Outcome {
 pub struct Limits {
     /// Events per execution.
     pub max_steps: u64,
+    /// What virtual threads run on.
+    pub backend: Backend,
     /// Bytes of stack per virtual thread.
     pub stack_size: usize,
     /// Whether memory that existed before the exploration is rolled back.
@@ -91,6 +94,10 @@ pub struct Limits {
     /// The longest that an execution may take, in ticks of the watchdog.
     pub max_ticks: u32,
 }
+
+/// Events that a thread may make in a row while others could go on. Real schedulers are fair; without this, a strategy of
+/// priorities would let a thread wait for another in a loop for ever.
+const MOST_IN_A_ROW: u32 = 1000;
 
 /// The machine. There is one per exploration.
 pub struct Engine {
@@ -112,13 +119,19 @@ pub struct Engine {
     pub steps: u64,
     /// Changes of thread so far.
     pub switches: u64,
+    /// Events of the current thread since it began to run, at which others could have.
+    in_a_row: u32,
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
+    /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
+    pub(crate) keys: Vec<Option<KeyDestructor>>,
     /// What the code under test gets when it asks for random bytes.
     pub(crate) random: Rng,
+    /// The points at which the strategy chose, for the process that waits for this one.
+    pub(crate) points: Option<PointLog>,
     /// What happened, if it is being recorded.
     pub trace: Option<Trace>,
     classifier: Classify,
@@ -146,7 +159,7 @@ impl Engine {
     ) -> Engine {
         let mut threads = GLOBAL.threads.take();
         for thread in &mut threads {
-            thread.stack.resize(limits.stack_size);
+            thread.slot.resize(limits.stack_size);
         }
         Engine {
             threads,
@@ -159,11 +172,14 @@ impl Engine {
             schedule: Vec::with_capacity(1024),
             steps: 0,
             switches: 0,
+            in_a_row: 0,
             outcome: None,
             strategy,
             futexes: Futexes::default(),
             clock: Clock::default(),
+            keys: Vec::new(),
             random: Rng::new(seed),
+            points: None,
             trace: None,
             classifier,
             namer: None,
@@ -207,6 +223,24 @@ impl Engine {
         &mut self.threads[self.current as usize]
     }
 
+    /// What is to be called with the value of a key when a thread ends.
+    fn key_destructor(&self, key: u32) -> Option<KeyDestructor> {
+        match (key as usize).checked_sub(MAX_KEYS) {
+            Some(index) => self.keys.get(index).copied().flatten(),
+            None => GLOBAL.key_destructors[key as usize].get(),
+        }
+    }
+
+    /// Takes out a thread-specific value of the current thread that has a destructor.
+    fn next_specific(&mut self) -> Option<(KeyDestructor, *mut c_void)> {
+        while let Some((key, value)) = self.current().specific.pop() {
+            if let Some(destructor) = self.key_destructor(key).filter(|_| !value.is_null()) {
+                return Some((destructor, value));
+            }
+        }
+        None
+    }
+
     #[inline]
     fn thread(&mut self, id: usize) -> &mut VThread {
         &mut self.threads[id]
@@ -232,13 +266,9 @@ impl Engine {
     pub(crate) fn yield_now(&mut self) {
         self.steps += 1;
         self.check_limits();
-        let me = self.current;
         if self.runnable.len() > 1 {
             self.current().pending = Pending::NOTHING;
-            self.runnable.retain(|&thread| thread != me);
-            let next = self.decide();
-            self.make_runnable(me);
-            self.switch_to(next, SwitchReason::Yielded);
+            self.give_way();
         } else {
             self.current().spin.reset();
         }
@@ -316,17 +346,17 @@ impl Engine {
         }
         self.alive += 1;
         let thread = &mut self.threads[id];
-        let body = move |yielder: &corosensei::Yielder<(), ()>, ()| {
-            // SAFETY: the engine outlives its coroutines; it is reached anew after each switch.
+        let body = move |pauser| {
+            // SAFETY: the engine outlives its threads; it is reached anew after each switch.
             unsafe {
-                (*GLOBAL.engine.get()).thread(id).yielder = yielder;
+                (*GLOBAL.engine.get()).thread(id).pauser = Some(pauser);
                 run_thread(id, start)
             }
         };
-        // SAFETY: the stack is this thread's own and no coroutine uses it: `clear` ended the last one. The closure is not
-        // `'static` because of the pointer to the body, which outlives the execution.
-        let coroutine = unsafe { Coroutine::with_stack_unchecked(thread.stack, body) };
-        thread.renew(coroutine);
+        // SAFETY: the stack is this thread's own and nothing runs on it: `clear` ended the last runner. The body refers to
+        // the closure under test, which outlives the execution.
+        let runner = unsafe { Runner::new(self.limits.backend, thread.slot, body) };
+        thread.renew(runner);
         self.make_runnable(id as ThreadId);
         id as ThreadId
     }
@@ -335,9 +365,16 @@ impl Engine {
     pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
         self.outcome = Some(outcome);
         loop {
-            // SAFETY: the yielder belongs to the coroutine that runs this.
-            unsafe { (*self.current().yielder).suspend(()) };
+            self.pause();
         }
+    }
+
+    /// Hands control to the explorer until the current thread is chosen again.
+    #[inline]
+    fn pause(&mut self) {
+        let pauser = self.current().pauser.expect("a thread that runs can pause");
+        // SAFETY: the pauser belongs to the thread that runs this.
+        unsafe { pauser.pause() };
     }
 
     /// Finds out what the code at a return address is.
@@ -348,24 +385,10 @@ impl Engine {
     /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
     /// may use of a virtual thread's.
     fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        struct SameOsThread<T>(T);
-        // SAFETY: what is sent goes to another stack, not to another OS thread.
-        unsafe impl<T> Send for SameOsThread<T> {}
-
-        let (explorer, own) = (self.explorer_fs, sys::fs_base());
-        let yielder = self.current().yielder;
-        let sent = SameOsThread((self, work));
-        // SAFETY: the yielder belongs to the coroutine that runs this; both FS bases are valid.
-        let result = unsafe {
-            (*yielder).on_parent_stack(move || {
-                let SameOsThread((engine, work)) = { sent };
-                sys::set_fs_base(explorer);
-                let result = work(engine);
-                sys::set_fs_base(own);
-                SameOsThread(result)
-            })
-        };
-        result.0
+        let pauser = self.current().pauser.expect("a thread that runs can pause");
+        let explorer = self.explorer_fs;
+        // SAFETY: the pauser belongs to the thread that runs this, and the engine is not used meanwhile.
+        unsafe { pauser.on_explorer(explorer, || work(self)) }
     }
 
     /// Records an event of the current thread, if a trace is wanted.
@@ -399,9 +422,11 @@ impl Engine {
         self.schedule.clear();
         self.steps = 0;
         self.switches = 0;
+        self.in_a_row = 0;
         self.outcome = None;
         self.futexes.clear();
         self.clock.reset();
+        self.keys.clear();
         self.random = Rng::new(self.seed);
         self.current = 0;
         self.next = 0;
@@ -420,10 +445,9 @@ impl Engine {
                 let id = (*this).next;
                 (*this).current = id;
                 let thread: *mut VThread = (*this).thread(id.into());
-                sys::set_fs_base((*thread).lender.fs_base);
-                let coroutine: *mut Option<ThreadCoroutine> = &raw mut (*thread).coroutine;
-                let result = (*coroutine).as_mut().expect("a chosen thread has a coroutine").resume(());
-                if let CoroutineResult::Return(End::Returned) = result {
+                let runner: *mut Option<Runner> = &raw mut (*thread).runner;
+                let runner = (*runner).as_mut().expect("a chosen thread has something to run on");
+                if let Some(End::Returned) = runner.resume((*thread).lender.fs_base) {
                     (*this).thread_finished(id);
                 }
                 if (*this).outcome.is_some() {
@@ -437,7 +461,7 @@ impl Engine {
     /// Abandons what is left and rolls everything back.
     fn end(&mut self) -> Outcome {
         for thread in &mut self.threads[..self.alive] {
-            if thread.state != State::Finished || thread.coroutine.is_some() {
+            if thread.state != State::Finished || thread.runner.is_some() {
                 let state = thread.state;
                 thread.clear();
                 // Kept for the report of who waited for what.
@@ -477,8 +501,21 @@ impl Engine {
     fn choose_at_point(&mut self, pending: Pending) {
         self.check_limits();
         self.current().pending = pending;
+        self.in_a_row += 1;
+        if self.in_a_row > MOST_IN_A_ROW {
+            return self.give_way();
+        }
         let next = self.decide();
         self.switch_to(next, SwitchReason::Preempted);
+    }
+
+    /// Lets another thread go on.
+    fn give_way(&mut self) {
+        let me = self.current;
+        self.runnable.retain(|&thread| thread != me);
+        let next = self.decide();
+        self.make_runnable(me);
+        self.switch_to(next, SwitchReason::Yielded);
     }
 
     fn check_limits(&mut self) {
@@ -519,10 +556,14 @@ impl Engine {
                         threads: &self.threads,
                         choice: self.schedule.len(),
                     };
-                    let next = self.strategy.choose(&point);
-                    if self.runnable.binary_search(&next).is_err() {
+                    // A script may name a thread that does not exist.
+                    let next = self.strategy.choose(&point).min(self.threads.len() as ThreadId - 1);
+                    if self.threads[next as usize].state != State::Runnable || next as usize >= self.alive {
                         self.outcome = Some(Outcome::Diverged { choice: self.schedule.len() });
                         return None;
+                    }
+                    if let Some(log) = &mut self.points {
+                        log.note(self.current, next, &self.runnable);
                     }
                     self.schedule.push(next);
                     return Some(next);
@@ -536,8 +577,7 @@ impl Engine {
         if next != self.current {
             self.leave_for(next, reason);
             self.next = next;
-            // SAFETY: the yielder belongs to the coroutine that runs this.
-            unsafe { (*self.current().yielder).suspend(()) };
+            self.pause();
         }
     }
 
@@ -545,6 +585,7 @@ impl Engine {
     fn leave_for(&mut self, next: ThreadId, reason: SwitchReason) {
         if next != self.current {
             self.switches += 1;
+            self.in_a_row = 0;
             if let Some(trace) = &mut self.trace {
                 trace.switch(reason);
             }
@@ -691,6 +732,11 @@ unsafe fn run_thread(id: usize, start: Start) -> End {
             destructor(object);
         }
         GLOBAL.in_engine.set(true);
+        while let Some((destructor, value)) = (*engine()).next_specific() {
+            GLOBAL.in_engine.set(false);
+            destructor(value);
+            GLOBAL.in_engine.set(true);
+        }
     }
     End::Returned
 }

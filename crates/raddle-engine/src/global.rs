@@ -9,7 +9,10 @@ use std::cell::Cell;
 use std::ptr;
 
 use crate::engine::Engine;
-use crate::thread::VThread;
+use crate::thread::{KeyDestructor, VThread};
+
+/// As many keys as glibc has (`PTHREAD_KEYS_MAX`).
+pub(crate) const MAX_KEYS: usize = 1024;
 
 /// The engine's only mutable static.
 #[repr(C, align(4096))]
@@ -25,6 +28,8 @@ pub struct Global {
     pub engine: Cell<*mut Engine>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
     pub(crate) threads: Cell<Vec<Box<VThread>>>,
+    /// Destructors of the thread-specific keys that exist outside executions.
+    pub(crate) key_destructors: [Cell<Option<KeyDestructor>>; MAX_KEYS],
     /// First address of the program's code.
     pub text_start: Cell<usize>,
     /// Length of the program's code.
@@ -45,6 +50,7 @@ pub static GLOBAL: Global = Global {
     instrumented: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     threads: Cell::new(Vec::new()),
+    key_destructors: [const { Cell::new(None) }; MAX_KEYS],
     text_start: Cell::new(0),
     text_len: Cell::new(0),
     sites: Cell::new(ptr::null_mut()),

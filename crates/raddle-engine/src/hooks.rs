@@ -8,11 +8,11 @@ use std::ffi::c_void;
 
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
-use crate::global::GLOBAL;
+use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::site::{self, Site};
 use crate::spin::Read;
-use crate::thread::{Destructor, Start, StartRoutine, State, ThreadId, Wake};
+use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// Where in the program an atomic access comes from.
@@ -526,6 +526,54 @@ pub unsafe fn fill_random(engine: *mut Engine, buffer: &mut [u8]) {
 pub unsafe fn at_thread_exit(engine: *mut Engine, destructor: Destructor) {
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| engine.current().destructors.push(destructor)) };
+}
+
+/// Notes the destructor of a thread-specific key that was made outside executions.
+pub fn note_key(key: u32, destructor: Option<KeyDestructor>) {
+    if let Some(known) = GLOBAL.key_destructors.get(key as usize) {
+        known.set(destructor);
+    }
+}
+
+/// Makes a thread-specific key that lasts as long as the execution.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn make_key(engine: *mut Engine, destructor: Option<KeyDestructor>) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.keys.push(destructor);
+            (MAX_KEYS + engine.keys.len() - 1) as u32
+        })
+    }
+}
+
+/// The current thread's value of a key.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn specific(engine: *mut Engine, key: u32) -> *mut c_void {
+    // SAFETY: the caller's.
+    let thread = unsafe { (*engine).current() };
+    thread.specific.iter().find(|(known, _)| *known == key).map_or(std::ptr::null_mut(), |(_, value)| *value)
+}
+
+/// Sets the current thread's value of a key.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let specific = &mut engine.current().specific;
+            match specific.iter_mut().find(|(known, _)| *known == key) {
+                Some(known) => known.1 = value,
+                None => specific.push((key, value)),
+            }
+        });
+    }
 }
 
 /// Names the current thread.

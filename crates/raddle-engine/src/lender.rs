@@ -49,7 +49,7 @@ impl Lender {
             let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-            let create: Create = std::mem::transmute(sys::real_symbol(c"pthread_create"));
+            let create: sys::PthreadCreate = std::mem::transmute(sys::real_symbol(c"pthread_create"));
             let mut handle = 0;
             let error = create(&mut handle, attr.as_ptr(), park, (&raw const published).cast_mut().cast());
             libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
@@ -80,13 +80,6 @@ impl Lender {
         unsafe { ptr::copy_nonoverlapping(self.image.as_ptr(), (self.fs_base - len) as *mut u8, len) };
     }
 }
-
-type Create = unsafe extern "C" fn(
-    *mut libc::pthread_t,
-    *const libc::pthread_attr_t,
-    extern "C" fn(*mut c_void) -> *mut c_void,
-    *mut c_void,
-) -> c_int;
 
 extern "C" fn park(published: *mut c_void) -> *mut c_void {
     // SAFETY: the creator waits until the value is stored.

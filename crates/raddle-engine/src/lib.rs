@@ -6,10 +6,10 @@
 //! | [`engine`] | the machine: threads, the one place where the next thread is chosen, the loop that runs them |
 //! | [`event`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], [`spin`] | waiting: on addresses, on the clock, in loops |
-//! | [`thread`], [`stack`], [`lender`] | virtual threads, the stacks they run on, the thread-locals they borrow |
+//! | [`thread`], [`runner`], [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`strategy`] | how the next schedule is picked |
-//! | [`search`] | many executions: budgets, workers, the first failure |
+//! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
 //!
@@ -18,12 +18,14 @@
 
 pub mod engine;
 pub mod event;
+mod fork;
 pub mod futex;
 pub mod global;
 pub mod hooks;
 pub mod isolate;
 pub mod lender;
 pub mod rng;
+pub mod runner;
 pub mod search;
 pub mod signal;
 pub mod site;

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Limits, Outcome};
+use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::hooks;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::runner::Backend;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
@@ -28,6 +30,8 @@ pub struct Config {
     pub time_limit: Duration,
     /// Events per execution.
     pub max_steps: u64,
+    /// What virtual threads run on.
+    pub backend: Backend,
     /// Bytes of stack per virtual thread.
     pub stack_size: usize,
     /// Seed of what the code under test sees as random.
@@ -144,6 +148,7 @@ impl<'a> Search<'a> {
         // From here on, memory is the engine's.
         let limits = Limits {
             max_steps: config.max_steps,
+            backend: config.backend,
             stack_size: config.stack_size,
             roll_back_pages: config.roll_back_pages,
             report_leaks: config.report_leaks,
@@ -169,6 +174,7 @@ impl<'a> Search<'a> {
         let mut report = SearchReport::default();
         let mut last_progress = 0;
         let mut checked = 0;
+        let mut points = self.config.fork.then(PointLog::map);
         while report.executions < self.config.executions {
             let execution = report.executions;
             // SAFETY: the engine lives as long as `self`; references end with each statement.
@@ -178,17 +184,17 @@ impl<'a> Search<'a> {
                     break;
                 }
             }
-            let outcome = self.execute(body, passed);
+            let failure = match &mut points {
+                Some(points) => self.execute_in_child(points, body, execution, &mut report),
+                None => self.execute_here(body, passed, execution, &mut report),
+            };
             report.executions += 1;
-            // SAFETY: as above.
-            let engine = unsafe { &mut *self.engine };
-            engine.strategy.end(engine.schedule.len());
-            report.steps += engine.steps;
-            report.switches += engine.switches;
-            if outcome != Outcome::Passed {
-                report.failure = Some(self.found(outcome, execution));
+            if failure.is_some() {
+                report.failure = failure;
                 break;
             }
+            // SAFETY: as above.
+            let engine = unsafe { &mut *self.engine };
             if engine.all_ticks != checked {
                 checked = engine.all_ticks;
                 if self.config.budget.is_some_and(|budget| begin.elapsed() >= budget) {
@@ -204,13 +210,70 @@ impl<'a> Search<'a> {
                     });
                 }
             }
-            if execution == 0 && self.config.workers > 1 && engine.strategy.is_indexed() {
+            if execution == 0 && self.config.workers > 1 && !self.config.fork && engine.strategy.is_indexed()
+            {
                 self.run_workers(body, begin, &mut report);
                 break;
             }
         }
+        if let Some(points) = points {
+            points.unmap();
+        }
         report.elapsed = begin.elapsed();
         report
+    }
+
+    fn execute_here(
+        &mut self,
+        body: &mut dyn FnMut(),
+        passed: &mut dyn FnMut(),
+        execution: u64,
+        report: &mut SearchReport,
+    ) -> Option<Found> {
+        let outcome = self.execute(body, passed);
+        // SAFETY: the engine lives as long as `self`.
+        let engine = unsafe { &mut *self.engine };
+        engine.strategy.end(engine.schedule.len());
+        report.steps += engine.steps;
+        report.switches += engine.switches;
+        (outcome != Outcome::Passed).then(|| self.found(outcome, execution))
+    }
+
+    /// Makes the execution in a child. If it fails there, it is made once more in this process, which is still as it was.
+    fn execute_in_child(
+        &mut self,
+        points: &mut PointLog,
+        body: &mut dyn FnMut(),
+        execution: u64,
+        report: &mut SearchReport,
+    ) -> Option<Found> {
+        points.clear();
+        fork::in_child(|| {
+            if let Some(handlers) = &mut self.handlers {
+                handlers.start_watchdog();
+            }
+            // SAFETY: the engine lives as long as `self`.
+            unsafe { (*self.engine).points = Some(*points) };
+            let outcome = self.execute(body, &mut || ());
+            // SAFETY: as above.
+            let engine = unsafe { &*self.engine };
+            if let Some(log) = &engine.points {
+                log.say(&outcome, engine.steps, engine.switches, engine.schedule.len());
+            }
+        });
+        // SAFETY: as above.
+        let engine = unsafe { &mut *self.engine };
+        let said = points.hear(&mut *engine.strategy);
+        report.steps += said.steps;
+        report.switches += said.switches;
+        if said.passed {
+            return None;
+        }
+        let schedule = points.schedule();
+        let strategy = std::mem::replace(&mut engine.strategy, Box::new(Scripted::new(schedule)));
+        let outcome = self.execute(body, &mut || ());
+        engine.strategy = strategy;
+        Some(self.found(outcome, execution))
     }
 
     /// Makes the execution of a schedule again and records what happens.

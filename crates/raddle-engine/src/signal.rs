@@ -1,8 +1,9 @@
 //! Signals while an exploration runs: page faults that belong to [`crate::isolate::pages`], crashes of the code under test,
 //! and the watchdog.
 //!
-//! A crash does not end the process. The handler sets the engine's outcome and makes the coroutine return as soon as the
-//! handler does (corosensei's trap support), so that the engine goes on as after any other failure. Handlers run on an
+//! With coroutines, a crash does not end the process. The handler sets the engine's outcome and makes the coroutine return as soon as the
+//! handler does (corosensei's trap support), so that the engine goes on as after any other failure. With OS threads, which are for
+//! debuggers, the crash is left to the debugger. Handlers run on an
 //! alternate stack of the exploring OS thread, with the thread-locals of whichever virtual thread was interrupted, and do
 //! nothing that could allocate or lock.
 
@@ -12,8 +13,8 @@ use std::ptr;
 
 use crate::engine::{Engine, Outcome};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::runner::{Backend, End, Runner};
 use crate::sys::PAGE;
-use crate::thread::End;
 
 /// How often the watchdog looks, in milliseconds.
 pub const TICK_MS: u32 = 20;
@@ -167,7 +168,9 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
         };
         if !trap(engine, context, outcome) {
             let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-            complain(signal, address, registers[libc::REG_RIP as usize] as usize);
+            if (*engine).limits.backend == Backend::Coroutines {
+                complain(signal, address, registers[libc::REG_RIP as usize] as usize);
+            }
             pass_on(signal);
         }
     }
@@ -197,7 +200,9 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
     // everything it may have left half done, all of which is rolled back.
     unsafe {
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let Some(coroutine) = (*engine).current().coroutine.as_ref() else { return false };
+        let Some(coroutine) = (*engine).current().runner.as_ref().and_then(Runner::coroutine) else {
+            return false;
+        };
         let handler = coroutine.trap_handler();
         if !handler.stack_ptr_in_bounds(registers[libc::REG_RSP as usize] as usize) {
             return false;

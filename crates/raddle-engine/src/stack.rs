@@ -32,12 +32,41 @@ impl SlotStack {
         SlotStack { base, limit }
     }
 
+    /// Maps a stack of this size anywhere: for OS threads, which may keep theirs for ever.
+    pub fn map_anywhere(size: usize) -> SlotStack {
+        let size = clamp(size) + PAGE;
+        // SAFETY: a fresh mapping.
+        let limit = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(limit != libc::MAP_FAILED, "raddle: no address space for a stack of {size} bytes");
+        // SAFETY: the page was just mapped and nothing uses it.
+        unsafe { sys::protect(limit.addr(), PAGE, libc::PROT_NONE) };
+        SlotStack { base: limit.addr() + size, limit: limit.addr() }
+    }
+
+    /// Unmaps the stack.
+    ///
+    /// # Safety
+    /// Nothing may use it any more.
+    pub unsafe fn unmap(self) {
+        // SAFETY: the caller's; the mapping is this stack's own.
+        unsafe { libc::munmap(self.limit as *mut _, self.base - self.limit) };
+    }
+
     /// Maps the stack anew if it has another size.
     pub fn resize(&mut self, size: usize) {
         let thread = (self.base - STACKS) / SLOT - 1;
-        if clamp(size) != self.base - self.bottom() {
-            // SAFETY: the mapping is this slot's own and no coroutine uses it.
-            unsafe { libc::munmap(self.limit as *mut _, self.base - self.limit) };
+        if clamp(size) != self.size() {
+            // SAFETY: no coroutine uses it between explorations.
+            unsafe { self.unmap() };
             *self = SlotStack::map(thread, size);
         }
     }
@@ -57,6 +86,11 @@ impl SlotStack {
     #[inline]
     pub fn top(&self) -> usize {
         self.base
+    }
+
+    /// How many bytes it holds.
+    pub fn size(&self) -> usize {
+        self.base - self.bottom()
     }
 
     /// The lowest usable address.

@@ -68,6 +68,14 @@ pub fn real_symbol(name: &CStr) -> *mut c_void {
     symbol
 }
 
+/// The type of the C library's `pthread_create`.
+pub type PthreadCreate = unsafe extern "C" fn(
+    *mut libc::pthread_t,
+    *const libc::pthread_attr_t,
+    extern "C" fn(*mut c_void) -> *mut c_void,
+    *mut c_void,
+) -> std::ffi::c_int;
+
 /// Reserves `len` bytes at exactly `address`, so that addresses are equal in every process; memory is committed as it is
 /// touched.
 ///

@@ -2,10 +2,9 @@
 
 use std::ffi::c_void;
 
-use corosensei::{Coroutine, Yielder};
-
 use crate::event::Pending;
 use crate::lender::Lender;
+use crate::runner::{Pauser, Runner};
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
 
@@ -18,16 +17,8 @@ pub type StartRoutine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// A destructor of a thread-local and its argument.
 pub type Destructor = (unsafe extern "C" fn(*mut u8), *mut u8);
 
-pub(crate) type ThreadCoroutine = Coroutine<(), (), End, SlotStack>;
-
-/// How a coroutine came back for the last time.
-#[derive(Clone, Copy, Debug)]
-pub enum End {
-    /// It ran to its end.
-    Returned,
-    /// A signal ended it; the engine's outcome says which.
-    Trapped,
-}
+/// A destructor of a thread-specific value.
+pub type KeyDestructor = unsafe extern "C" fn(*mut c_void);
 
 /// Why a thread does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,17 +84,23 @@ pub struct VThread {
     pub(crate) detached: bool,
     pub(crate) result: *mut c_void,
     pub(crate) destructors: Vec<Destructor>,
+    /// Values of `pthread_setspecific`.
+    pub(crate) specific: Vec<(u32, *mut c_void)>,
     pub(crate) spin: SpinWatch,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
+    /// The stack of the thread's slot, which coroutines run on.
+    pub(crate) slot: SlotStack,
+    /// The stack that the thread runs on.
     pub(crate) stack: SlotStack,
     pub(crate) lender: Lender,
-    pub(crate) coroutine: Option<ThreadCoroutine>,
-    pub(crate) yielder: *const Yielder<(), ()>,
+    pub(crate) runner: Option<Runner>,
+    pub(crate) pauser: Option<Pauser>,
 }
 
 impl VThread {
     pub(crate) fn new(id: usize, stack_size: usize) -> VThread {
+        let slot = SlotStack::map(id, stack_size);
         VThread {
             id: id as ThreadId,
             state: State::Finished,
@@ -115,17 +112,19 @@ impl VThread {
             detached: false,
             result: std::ptr::null_mut(),
             destructors: Vec::new(),
+            specific: Vec::new(),
             spin: SpinWatch::default(),
             in_expanded_rmw: false,
-            stack: SlotStack::map(id, stack_size),
+            slot,
+            stack: slot,
             lender: Lender::start(id),
-            coroutine: None,
-            yielder: std::ptr::null(),
+            runner: None,
+            pauser: None,
         }
     }
 
-    /// Makes the thread new, ready to run `coroutine`.
-    pub(crate) fn renew(&mut self, coroutine: ThreadCoroutine) {
+    /// Makes the thread new, ready to run.
+    pub(crate) fn renew(&mut self, runner: Runner) {
         self.state = State::Runnable;
         self.pending = Pending::NOTHING;
         self.name = None;
@@ -135,19 +134,18 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.in_expanded_rmw = false;
-        self.coroutine = Some(coroutine);
+        self.stack = runner.own_stack().unwrap_or(self.slot);
+        self.runner = Some(runner);
+        self.pauser = None;
     }
 
     /// Drops what is left of the thread's run: its stack is abandoned as it stands, its thread-locals are made new.
     pub(crate) fn clear(&mut self) {
-        if let Some(mut coroutine) = self.coroutine.take()
-            && coroutine.started()
-            && !coroutine.done()
-        {
-            // SAFETY: nothing on the stack owns anything outside what is rolled back with it.
-            unsafe { coroutine.force_reset() };
+        if let Some(runner) = self.runner.take() {
+            runner.abandon();
         }
         self.destructors.clear();
+        self.specific.clear();
         self.lender.restore();
         self.state = State::Finished;
     }

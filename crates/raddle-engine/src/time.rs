@@ -59,7 +59,8 @@ impl Clock {
     /// Jumps to the first deadline, if there is one, and hands over every thread whose deadline that is.
     pub fn jump(&mut self, mut wake: impl FnMut(ThreadId)) -> bool {
         let Some(deadline) = self.sleepers.iter().map(|&(deadline, _)| deadline).min() else { return false };
-        self.now = self.now.max(deadline);
+        // A wait that ends at once still takes time, or a loop of such waits would never end.
+        self.now = if deadline > self.now { deadline } else { self.now + 1 };
         let now = self.now;
         self.sleepers.retain(|&(deadline, thread)| {
             let due = deadline <= now;

@@ -3,25 +3,35 @@
 //! Plain accesses are no events. They are looked at only while [`watch_plain`](raddle_engine::global::Global::watch_plain)
 //! is set; otherwise each costs a call, a load and a return.
 
+use std::arch::naked_asm;
 use std::ffi::c_void;
 
-use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
+use raddle_engine::global::{GLOBAL, Global, engine_of_virtual_thread};
 use raddle_engine::hooks;
 
 macro_rules! reads {
     ($($name:ident),*) => {$(
+        #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        extern "C" fn $name(_place: *const c_void) {}
+        unsafe extern "C" fn $name() {
+            naked_asm!("ret")
+        }
     )*};
 }
 
 macro_rules! writes {
     ($($name:ident),*) => {$(
+        #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        extern "C" fn $name(place: *const c_void) {
-            if GLOBAL.watch_plain.get() {
-                watched_write(place);
-            }
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                "cmp byte ptr [rip + {global} + {watch}], 0",
+                "jne {write}",
+                "ret",
+                global = sym GLOBAL,
+                watch = const std::mem::offset_of!(Global, watch_plain),
+                write = sym watched_write,
+            )
         }
     )*};
 }
@@ -99,7 +109,7 @@ extern "C" fn __tsan_vptr_update(place: *const c_void, _value: *const c_void) {
 
 #[cold]
 #[inline(never)]
-fn watched_write(place: *const c_void) {
+extern "C" fn watched_write(place: *const c_void) {
     GLOBAL.instrumented.set(true);
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.

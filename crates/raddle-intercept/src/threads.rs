@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks;
 use raddle_engine::sys;
-use raddle_engine::thread::{StartRoutine, ThreadId};
+use raddle_engine::thread::{KeyDestructor, StartRoutine, ThreadId};
 
 /// The handle of the virtual thread with number 0; no pointer that `pthread_create` returns lies there.
 const HANDLES: libc::pthread_t = 0x7261_6464_0000;
@@ -154,6 +154,68 @@ unsafe extern "C" fn sched_yield() -> c_int {
         }
     }
     0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_key_create(
+    key: *mut libc::pthread_key_t,
+    destructor: Option<KeyDestructor>,
+) -> c_int {
+    // SAFETY: the contract of `pthread_key_create`.
+    unsafe {
+        if let Some(engine) = engine_of_virtual_thread() {
+            key.write(hooks::make_key(engine, destructor));
+            return 0;
+        }
+        let error = real!(
+            c"pthread_key_create",
+            fn(*mut libc::pthread_key_t, Option<KeyDestructor>) -> c_int,
+            key,
+            destructor
+        );
+        if error == 0 {
+            hooks::note_key(key.read(), destructor);
+        }
+        error
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
+    if engine_of_virtual_thread().is_some() {
+        // Keys of the process outlive the execution; its own go with it.
+        return 0;
+    }
+    hooks::note_key(key, None);
+    // SAFETY: the contract of `pthread_key_delete`.
+    unsafe { real!(c"pthread_key_delete", fn(libc::pthread_key_t) -> c_int, key) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_getspecific(key: libc::pthread_key_t) -> *mut c_void {
+    // SAFETY: the contract of `pthread_getspecific`.
+    unsafe {
+        match engine_of_virtual_thread() {
+            Some(engine) => hooks::specific(engine, key),
+            None => real!(c"pthread_getspecific", fn(libc::pthread_key_t) -> *mut c_void, key),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setspecific(key: libc::pthread_key_t, value: *const c_void) -> c_int {
+    // SAFETY: the contract of `pthread_setspecific`.
+    unsafe {
+        match engine_of_virtual_thread() {
+            Some(engine) => {
+                hooks::set_specific(engine, key, value.cast_mut());
+                0
+            }
+            None => {
+                real!(c"pthread_setspecific", fn(libc::pthread_key_t, *const c_void) -> c_int, key, value)
+            }
+        }
+    }
 }
 
 /// How std registers the destructors of thread-locals.

@@ -172,6 +172,10 @@ impl Explorer {
         };
         let mut options = self.options;
         let returns_nothing = size_of::<T>() == 0;
+        assert!(
+            returns_nothing || options.isolation != Isolation::Fork,
+            "raddle: isolation `fork` cannot bring outcomes back from its processes; let the closure return nothing"
+        );
         if !returns_nothing {
             options.workers = 1;
         }
@@ -224,12 +228,18 @@ fn search(
     let config = Config {
         executions: options.executions,
         budget: options.budget,
-        time_limit: options.time_limit,
+        // Under a debugger, time passes for other reasons.
+        time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
+        backend: match options.backend {
+            Backend::Coroutines => raddle_engine::runner::Backend::Coroutines,
+            Backend::Threads => raddle_engine::runner::Backend::OsThreads,
+        },
         stack_size: options.stack_size,
         seed: options.seed,
         workers: if owned { options.workers } else { 1 },
-        roll_back_pages: owned,
+        // A process that makes one execution has nothing to roll back.
+        roll_back_pages: owned && options.isolation != Isolation::Fork && replayed.is_none(),
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         signal_stack_flag: signal_stack_flag().filter(|_| owned),

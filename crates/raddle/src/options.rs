@@ -9,7 +9,7 @@
 //! | `RADDLE_MAX_STEPS` | `max_steps` | events of one execution at most | 100000 |
 //! | `RADDLE_TIME_LIMIT` | `time_limit` | time of one execution at most | 10s |
 //! | `RADDLE_WORKERS` | `workers` | worker processes | 1 |
-//! | `RADDLE_BACKEND` | `backend` | `coroutines` | `coroutines` |
+//! | `RADDLE_BACKEND` | `backend` | `coroutines`, `threads` (OS threads, for debuggers) | `coroutines` |
 //! | `RADDLE_ISOLATION` | `isolation` | `rollback`, `fork` | `rollback` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
 //! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
@@ -47,6 +47,8 @@ pub enum Strategy {
 pub enum Backend {
     /// Coroutines: fast.
     Coroutines,
+    /// An OS thread each: slow, but debuggers understand them. Schedules mean the same.
+    Threads,
 }
 
 /// How executions are kept apart.
@@ -139,7 +141,8 @@ impl Options {
             "RADDLE_BACKEND" => {
                 self.backend = match value {
                     "coroutines" => Backend::Coroutines,
-                    _ => return Err("the only back end is `coroutines`".into()),
+                    "threads" => Backend::Threads,
+                    _ => return Err("use `coroutines` or `threads`".into()),
                 }
             }
             "RADDLE_ISOLATION" => {

@@ -46,6 +46,9 @@ impl Cargo {
         if let Some(color) = &options.output.color {
             command.args(["--color", color]);
         }
+        if options.output.quiet {
+            command.arg("--quiet");
+        }
         let output = command.stderr(Stdio::inherit()).output().map_err(Error::start(&self.program))?;
         if !output.status.success() {
             return Err(Error::Build);

@@ -8,6 +8,6 @@ use crate::terminal::Terminal;
 /// Prints the report. Nothing is built or run.
 pub(crate) fn show(args: ShowArgs) -> Result<u8> {
     let failure = report::read(&args.file)?;
-    print!("{}", report::render(&failure, &Terminal::new(&args.output)));
+    print!("{}", report::render(&failure, &args.file, &Terminal::new(&args.output)));
     Ok(exit::PASSED)
 }

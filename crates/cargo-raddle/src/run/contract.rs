@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::options::RaddleOptions;
 use crate::session::Session;
 use crate::terminal::Terminal;
+use crate::wrapper;
 
 /// The variables that are the same for every test of a command.
 #[derive(Debug)]
@@ -87,11 +88,5 @@ impl Contract {
 }
 
 /// What must not reach a test from a Raddle further up.
-const INTERNAL: [&str; 6] = [
-    "RADDLE_OWNED",
-    "RADDLE_TEST",
-    "RADDLE_PACKAGE",
-    "RADDLE_PROGRESS",
-    "RADDLE_WRAPPER",
-    "RADDLE_NEXT_WRAPPER",
-];
+const INTERNAL: [&str; 6] =
+    ["RADDLE_OWNED", "RADDLE_TEST", "RADDLE_PACKAGE", "RADDLE_PROGRESS", wrapper::PLAN, wrapper::NEXT];

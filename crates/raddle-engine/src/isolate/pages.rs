@@ -10,6 +10,7 @@
 //! A system call that writes into a protected page fails with `EFAULT` instead of faulting; only reading input into a
 //! buffer that existed before the exploration does that.
 
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::ptr;
 
@@ -119,32 +120,57 @@ impl Drop for Pages {
 
 /// The writable private memory of the program: its own statics, and the heap of the exploring thread.
 fn rollback_ranges(heap_block: usize) -> Vec<Range<usize>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let executable = std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned());
-    let executable = executable.unwrap_or_default();
-    let mut ranges = Vec::new();
-    let mut after_executable = None;
-    for line in maps.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let (Some(range), Some(mode)) = (fields.next(), fields.next()) else { continue };
-        let name = fields.nth(3).unwrap_or("");
-        let Some((start, end)) = range.split_once('-') else { continue };
-        let (Ok(start), Ok(end)) = (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16)) else {
-            continue;
-        };
-        // The zero-initialised statics follow the file's own pages without a name.
-        let belongs = name == executable || (name.is_empty() && after_executable == Some(start));
-        if belongs {
-            after_executable = Some(end);
-        }
-        if mode == "rw-p" && (belongs || (start..end).contains(&heap_block)) {
-            ranges.push(start..end);
-        }
-    }
+    let statics = statics();
+    let mut ranges = statics.clone();
+    // The first thread's heap may be one mapping with the statics before it.
+    ranges.extend(statics.iter().fold(Vec::from_iter(mapping_of(heap_block)), |parts, known| {
+        parts.into_iter().flat_map(|part| without(part, known)).collect()
+    }));
     for own in heap::own_statics() {
         ranges = ranges.into_iter().flat_map(|range| without(range, &own)).collect();
     }
     ranges
+}
+
+/// The pages of the program's statics, except those that become read-only after relocation.
+fn statics() -> Vec<Range<usize>> {
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, ranges: *mut c_void) -> c_int {
+        // SAFETY: the loader passes valid headers, the caller a valid vector; the first object is the program itself.
+        unsafe {
+            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
+            let pages = |header: &libc::Elf64_Phdr| {
+                let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
+                let end = start + header.p_memsz as usize;
+                start / PAGE * PAGE..end.next_multiple_of(PAGE)
+            };
+            let of_type = |kind| headers.iter().filter(move |header| header.p_type == kind);
+            let writable =
+                of_type(libc::PT_LOAD).filter(|header| header.p_flags & libc::PF_W != 0).map(pages);
+            let constant: Vec<_> = of_type(libc::PT_GNU_RELRO).map(pages).collect();
+            let ranges = &mut *ranges.cast::<Vec<Range<usize>>>();
+            for range in writable {
+                ranges.extend(constant.iter().fold(vec![range], |parts, hole| {
+                    parts.into_iter().flat_map(|part| without(part, hole)).collect()
+                }));
+            }
+        }
+        1
+    }
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    // SAFETY: the callback gets the vector it expects.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut ranges).cast()) };
+    ranges
+}
+
+/// The writable mapping that an address lies in.
+fn mapping_of(address: usize) -> Option<Range<usize>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
+        (rest.starts_with("rw-p") && range.contains(&address)).then_some(range)
+    })
 }
 
 fn without(range: Range<usize>, hole: &Range<usize>) -> impl Iterator<Item = Range<usize>> {

@@ -8,8 +8,8 @@
 //! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each giving one
 //! random child at a time, so that the search spreads over the whole tree instead of exhausting one corner first.
 //!
-//! Memory is bounded: beyond [`MOST_PENDING`] children that wait to be made, those of new nodes are dropped, and the search
-//! no longer claims to be exhaustive.
+//! Memory is bounded: while the nodes take more than [`MOST_BYTES`], the children of new ones are dropped, and the search no
+//! longer claims to be exhaustive.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,8 @@ pub struct Bounded {
     /// Nodes with children for this round, and for the next.
     round: VecDeque<Node>,
     next_round: VecDeque<Node>,
-    pending: usize,
+    /// Memory of the nodes.
+    bytes: usize,
     dropped: bool,
     begun: bool,
     /// Executions with more preemptions than `most` exist.
@@ -55,8 +56,18 @@ struct Node {
     children: Vec<Deviation>,
 }
 
-/// The most children that wait to be made: 64 MiB of them.
-const MOST_PENDING: usize = 8 << 20;
+/// The most memory that nodes may take.
+const MOST_BYTES: usize = 32 << 20;
+
+impl Node {
+    /// The memory that the node takes, with what the allocator adds.
+    fn bytes(&self) -> usize {
+        size_of::<Node>()
+            + size_of_val(&*self.deviations)
+            + self.children.capacity() * size_of::<Deviation>()
+            + 64
+    }
+}
 
 impl Bounded {
     /// Searches with up to `most` preemptions.
@@ -72,7 +83,7 @@ impl Bounded {
             preempting: Vec::new(),
             round: VecDeque::new(),
             next_round: VecDeque::new(),
-            pending: 0,
+            bytes: 0,
             dropped: false,
             begun: false,
             cut: false,
@@ -105,15 +116,18 @@ impl Bounded {
         if children.is_empty() {
             return None;
         }
-        if self.pending + children.len() > MOST_PENDING {
+        if self.bytes > MOST_BYTES {
             self.dropped = true;
             return None;
         }
+        children.shrink_to_fit();
         for last in (1..children.len()).rev() {
             children.swap(last, self.rng.below(last + 1));
         }
-        self.pending += children.len();
-        Some(Node { deviations: self.deviations.as_slice().into(), preemptions: self.preemptions, children })
+        let node =
+            Node { deviations: self.deviations.as_slice().into(), preemptions: self.preemptions, children };
+        self.bytes += node.bytes();
+        Some(node)
     }
 }
 
@@ -128,13 +142,14 @@ impl Strategy for Bounded {
         }
         let Some(mut node) = self.next_node() else { return false };
         let child = node.children.pop().expect("only nodes with children are kept");
-        self.pending -= 1;
         self.deviations.extend_from_slice(&node.deviations);
         self.deviations.push(child);
         // A node's children either all cost a preemption (it comes from the round before) or none does.
         self.preemptions = self.bound;
         debug_assert!(node.preemptions <= self.bound);
-        if !node.children.is_empty() {
+        if node.children.is_empty() {
+            self.bytes -= node.bytes();
+        } else {
             self.round.push_back(node);
         }
         true

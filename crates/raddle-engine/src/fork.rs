@@ -1,0 +1,164 @@
+//! Executions in processes of their own: for code whose traces no roll-back can wipe out.
+//!
+//! The parent never runs the code under test. It prepares the strategy, forks, and waits. The child makes one execution and
+//! leaves how it went in shared memory, together with the points at which it chose; the parent shows those to its own copy
+//! of the strategy, which so learns what the child's copy learnt.
+
+use std::ptr;
+
+use crate::engine::Outcome;
+use crate::strategy::{Point, Strategy};
+use crate::sys;
+use crate::thread::ThreadId;
+
+const SHARED: usize = 64 << 20;
+
+/// Shared memory in which a child leaves the points of its execution: for each, the current thread, the chosen one, how many
+/// could go on, and which.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointLog {
+    memory: *mut u16,
+    len: usize,
+}
+
+/// What a child says of its execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    pub(crate) passed: bool,
+    pub(crate) steps: u64,
+    pub(crate) switches: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Header {
+    finished: u64,
+    passed: u64,
+    steps: u64,
+    switches: u64,
+    choices: u64,
+    points: u64,
+}
+
+const HEADER: usize = size_of::<Header>() / size_of::<u16>();
+
+impl PointLog {
+    pub(crate) fn map() -> PointLog {
+        // SAFETY: a fresh mapping.
+        let memory = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                SHARED,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(memory != libc::MAP_FAILED, "raddle: no memory to share with forked processes");
+        PointLog { memory: memory.cast(), len: 0 }
+    }
+
+    pub(crate) fn unmap(self) {
+        // SAFETY: mapped above, not used any more.
+        unsafe { libc::munmap(self.memory.cast(), SHARED) };
+    }
+
+    /// In the child: notes a point. Beyond the memory's end, points are forgotten; the parent notices.
+    pub(crate) fn note(&mut self, current: ThreadId, chosen: ThreadId, runnable: &[ThreadId]) {
+        let end = HEADER + self.len + 3 + runnable.len();
+        if end * size_of::<u16>() > SHARED {
+            return;
+        }
+        // SAFETY: within the mapping, as checked.
+        unsafe {
+            let at = self.memory.add(HEADER + self.len);
+            at.write(current);
+            at.add(1).write(chosen);
+            at.add(2).write(runnable.len() as u16);
+            ptr::copy_nonoverlapping(runnable.as_ptr(), at.add(3), runnable.len());
+            self.len += 3 + runnable.len();
+            // Said at once: a child may die at any time.
+            (*self.memory.cast::<Header>()).points = self.len as u64;
+        }
+    }
+
+    /// In the child: says how the execution went.
+    pub(crate) fn say(&self, outcome: &Outcome, steps: u64, switches: u64, choices: usize) {
+        let passed = u64::from(*outcome == Outcome::Passed);
+        let header =
+            Header { finished: 1, passed, steps, switches, choices: choices as u64, points: self.len as u64 };
+        // SAFETY: the mapping begins with the header.
+        unsafe { self.memory.cast::<Header>().write(header) };
+    }
+
+    /// In the parent: forgets what the last child said.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        // SAFETY: the mapping begins with the header.
+        unsafe { self.memory.cast::<Header>().write(Header::default()) };
+    }
+
+    /// In the parent, when the child has ended: shows its points to the strategy. A child that died without a word failed.
+    pub(crate) fn hear(&self, strategy: &mut dyn Strategy) -> Said {
+        let header = self.header();
+        if !strategy.is_indexed() {
+            for (choice, (current, _, runnable)) in self.points().enumerate() {
+                strategy.choose(&Point { current, runnable, threads: &[], choice });
+            }
+        }
+        strategy.end(header.choices as usize);
+        Said {
+            passed: header.finished == 1 && header.passed == 1,
+            steps: header.steps,
+            switches: header.switches,
+        }
+    }
+}
+
+impl PointLog {
+    /// In the parent: what the child chose.
+    pub(crate) fn schedule(&self) -> Vec<ThreadId> {
+        self.points().map(|(_, chosen, _)| chosen).collect()
+    }
+
+    fn header(&self) -> Header {
+        // SAFETY: the mapping begins with the header.
+        unsafe { self.memory.cast::<Header>().read() }
+    }
+
+    fn points(&self) -> impl Iterator<Item = (ThreadId, ThreadId, &[ThreadId])> {
+        let end = HEADER + self.header().points as usize;
+        let mut at = HEADER;
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            // SAFETY: within what the child noted; it is gone.
+            unsafe {
+                let point = self.memory.add(at);
+                let runnable = std::slice::from_raw_parts(point.add(3), point.add(2).read().into());
+                at += 3 + runnable.len();
+                Some((point.read(), point.add(1).read(), runnable))
+            }
+        })
+    }
+}
+
+/// Makes one execution in a child and waits for it.
+pub(crate) fn in_child(work: impl FnOnce()) {
+    // SAFETY: the calling OS thread is the only one that matters to the child: lenders lend memory, not time.
+    match unsafe { libc::fork() } {
+        0 => {
+            work();
+            // SAFETY: leaves without running anything of the parent's.
+            unsafe { sys::raw_syscall(libc::SYS_exit_group, [0; 6]) };
+        }
+        child if child > 0 => {
+            let mut status = 0;
+            // SAFETY: a child of ours; signals of the watchdog may interrupt the wait.
+            while unsafe { libc::waitpid(child, &mut status, 0) } != child {}
+        }
+        _ => panic!("raddle: cannot fork; is there a limit on processes (ulimit -u)?"),
+    }
+}
