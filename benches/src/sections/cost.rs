@@ -24,8 +24,8 @@ pub(crate) fn print_parts(bench: &Bench) {
     table.row(&[ns(cost(0)), "an execution of an empty closure".into()]);
     for (index, program) in programs.iter().enumerate().skip(1) {
         let threads = program.trim_start_matches("spawn ");
-        table
-            .row(&[format!("an execution that spawns and joins {threads} empty thread(s)"), ns(cost(index))]);
+        let part = format!("an execution that spawns and joins {threads} empty thread(s)");
+        table.row(&[ns(cost(index)), part]);
     }
     let each = || Some((cost(3)? - cost(1)?) / 3.0);
     table.row(&[ns(each()), "each thread more".into()]);
