@@ -277,6 +277,7 @@ impl Engine {
     /// The current thread cannot go on until another (or the clock) makes it runnable.
     pub(crate) fn block(&mut self, state: State, reason: SwitchReason) {
         let me = self.current;
+        self.note_pause();
         self.current().state = state;
         self.runnable.retain(|&thread| thread != me);
         let next = self.decide();
@@ -500,6 +501,7 @@ impl Engine {
     #[inline(never)]
     fn choose_at_point(&mut self, pending: Pending) {
         self.check_limits();
+        self.note_pause();
         self.current().pending = pending;
         self.in_a_row += 1;
         if self.in_a_row > MOST_IN_A_ROW {
@@ -507,6 +509,14 @@ impl Engine {
         }
         let next = self.decide();
         self.switch_to(next, SwitchReason::Preempted);
+    }
+
+    /// Notes where the current thread pauses, for the report of who waits where.
+    #[inline]
+    fn note_pause(&mut self) {
+        if self.trace.is_some() {
+            self.current().paused_at = trace::call_stack();
+        }
     }
 
     /// Lets another thread go on.
@@ -626,7 +636,28 @@ impl Engine {
             return true;
         }
         self.outcome = Some(self.outcome_at_rest());
+        self.record_last_waits();
         false
+    }
+
+    /// Lets the trace end with what the threads wait for: one that was about to lock a mutex when another locked it has
+    /// made no event since.
+    fn record_last_waits(&mut self) {
+        let Some(trace) = &mut self.trace else { return };
+        for thread in &self.threads[..self.alive] {
+            let State::Lock { address } = thread.state else { continue };
+            let last = trace.events.iter().rev().find(|event| event.thread == thread.id);
+            if !last.is_some_and(
+                |event| matches!(event.action, Action::Wait { address: at, .. } if at == address),
+            ) {
+                // SAFETY: a mutex that a thread waits for exists.
+                let expected = unsafe { *(address as *const u32) };
+                let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
+                let name = name.and_then(|event| event.name.clone());
+                let wait = Action::Wait { address, expected, blocks: true, timeout: None };
+                trace.record(thread.id, wait, thread.paused_at.clone(), name);
+            }
+        }
     }
 
     /// The outcome when nothing will ever happen again.

@@ -17,7 +17,7 @@ use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
 use crate::sys;
 use crate::thread::{State, ThreadId};
-use crate::trace::{Namer, Trace};
+use crate::trace::{CallFrame, Namer, Trace};
 
 /// What to search and for how long.
 #[derive(Clone, Debug)]
@@ -106,6 +106,8 @@ pub struct ThreadReport {
     pub state: State,
     /// Whether a panic ended it.
     pub panicked: bool,
+    /// Where it last paused, if a trace was recorded.
+    pub paused_at: Vec<CallFrame>,
 }
 
 /// An exploration: while it lives, the calling OS thread runs virtual threads, and memory allocated by it belongs to the
@@ -323,6 +325,7 @@ impl<'a> Search<'a> {
                     name: thread.name.clone(),
                     state: thread.state,
                     panicked: thread.panicked,
+                    paused_at: thread.paused_at.clone(),
                 })
                 .collect(),
         }
@@ -500,7 +503,7 @@ fn on_panic(info: &std::panic::PanicHookInfo<'_>, before: &PanicHook) {
     }
 }
 
-/// Maps the table of sites: one byte per byte of the program's code.
+/// Maps the table of sites: one byte per byte of the program's code. What a forked process finds out, all know.
 fn map_sites() {
     if !GLOBAL.sites.get().is_null() {
         return;
@@ -529,7 +532,7 @@ fn map_sites() {
             std::ptr::null_mut(),
             (end - start).max(1),
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
             -1,
             0,
         )

@@ -7,6 +7,7 @@ use crate::lender::Lender;
 use crate::runner::{Pauser, Runner};
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
+use crate::trace::CallFrame;
 
 /// The number of a virtual thread within an execution. 0 runs the closure; the others are numbered as they are made.
 pub type ThreadId = u16;
@@ -81,6 +82,8 @@ pub struct VThread {
     pub panicked: bool,
     /// Whether another thread took note of its end.
     pub joined: bool,
+    /// Where it last paused, while a trace is recorded.
+    pub(crate) paused_at: Vec<CallFrame>,
     pub(crate) detached: bool,
     pub(crate) result: *mut c_void,
     pub(crate) destructors: Vec<Destructor>,
@@ -109,6 +112,7 @@ impl VThread {
             name: None,
             panicked: false,
             joined: false,
+            paused_at: Vec::new(),
             detached: false,
             result: std::ptr::null_mut(),
             destructors: Vec::new(),
@@ -130,6 +134,7 @@ impl VThread {
         self.name = None;
         self.panicked = false;
         self.joined = false;
+        self.paused_at.clear();
         self.detached = false;
         self.result = std::ptr::null_mut();
         self.spin.reset();

@@ -114,7 +114,9 @@ impl Trace {
             self.events.drain(..drop);
             self.omitted += drop as u64;
         }
-        let switch = self.switched.take();
+        // A thread that was chosen may be left again before it has done anything.
+        let same = self.events.last().is_some_and(|last| last.thread == thread);
+        let switch = self.switched.take().filter(|_| !same);
         self.events.push(Event { thread, action, name, stack, switch });
     }
 

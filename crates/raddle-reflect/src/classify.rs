@@ -68,9 +68,8 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
             };
         } else if owner.starts_with("std::sync::poison::Flag") {
             // Locking and unlocking look at the flag while they hold the lock; only `is_poisoned` asks without it.
-            match members(&frame.path).last() {
-                Some("guard" | "done" | "borrow") => return Site::ThreadBookkeeping,
-                _ => {}
+            if let Some("guard" | "done" | "borrow") = members(&frame.path).last() {
+                return Site::ThreadBookkeeping;
             }
         } else if is_bookkeeping(owner) {
             return Site::ThreadBookkeeping;

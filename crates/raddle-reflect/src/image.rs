@@ -12,6 +12,7 @@ use crate::ReflectError;
 
 pub(crate) struct Image {
     file: File,
+    length: u64,
     sections: Vec<Section>,
     /// Whether the program may be loaded anywhere (`ET_DYN`).
     pub(crate) relocatable: bool,
@@ -30,6 +31,8 @@ impl Image {
         let unreadable = |error| ReflectError::Unreadable { path: path.into(), error };
         let not_elf = || ReflectError::NotElf { path: path.into() };
         let file = File::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        let read = |offset, size| read(&file, length, offset, size);
         let mut header = [0; 64];
         file.read_exact_at(&mut header, 0).map_err(|_| not_elf())?;
         // Magic number, 64-bit class, little-endian.
@@ -42,10 +45,10 @@ impl Image {
         if size < 64 && count > 0 {
             return Err(not_elf());
         }
-        let table = read(&file, offset, (size * count) as u64).map_err(unreadable)?;
+        let table = read(offset, (size * count) as u64).map_err(unreadable)?;
         let headers: Vec<&[u8]> = table.chunks_exact(size.max(1)).collect();
         let names = match headers.get(names) {
-            Some(h) => read(&file, u64_at(h, 24), u64_at(h, 32)).map_err(unreadable)?,
+            Some(h) => read(u64_at(h, 24), u64_at(h, 32)).map_err(unreadable)?,
             None => Vec::new(),
         };
         let sections = headers
@@ -58,16 +61,36 @@ impl Image {
                 size: u64_at(h, 32),
             })
             .collect();
-        Ok(Image { file, sections, relocatable })
+        Ok(Image { file, length, sections, relocatable })
     }
 
     /// The bytes of a section: empty if there is none, or none that can be read as it stands.
     pub(crate) fn section(&self, name: &str) -> Vec<u8> {
-        self.sections
-            .iter()
-            .find(|s| s.name == name && s.in_file && !s.compressed)
-            .and_then(|s| read(&self.file, s.offset, s.size).ok())
-            .unwrap_or_default()
+        self.part(name, 0, usize::MAX)
+    }
+
+    /// Some bytes of a section: fewer if it ends before.
+    pub(crate) fn part(&self, name: &str, from: usize, length: usize) -> Vec<u8> {
+        let section = self.sections.iter().find(|s| s.name == name && s.in_file && !s.compressed);
+        let Some(section) = section else { return Vec::new() };
+        let length = section.size.saturating_sub(from as u64).min(length as u64);
+        read(&self.file, self.length, section.offset.saturating_add(from as u64), length).unwrap_or_default()
+    }
+
+    /// The zero-terminated string at an offset of a section, without reading the section.
+    pub(crate) fn text(&self, name: &str, from: usize) -> Option<String> {
+        let mut text = Vec::new();
+        loop {
+            let more = self.part(name, from + text.len(), 256);
+            if let Some(end) = more.iter().position(|&byte| byte == 0) {
+                text.extend_from_slice(&more[..end]);
+                return String::from_utf8(text).ok();
+            }
+            if more.is_empty() {
+                return None;
+            }
+            text.extend_from_slice(&more);
+        }
     }
 
     /// The GNU build id, or a hash of the code where the linker wrote none.
@@ -100,10 +123,9 @@ pub(crate) fn text_at(table: &[u8], at: usize) -> &str {
     std::str::from_utf8(&rest[..end]).unwrap_or_default()
 }
 
-fn read(file: &File, offset: u64, size: u64) -> io::Result<Vec<u8>> {
+fn read(file: &File, length: u64, offset: u64, size: u64) -> io::Result<Vec<u8>> {
     // A damaged header may name any size: never ask for more than there is.
-    let left = file.metadata()?.len().saturating_sub(offset);
-    let mut bytes = vec![0; size.min(left) as usize];
+    let mut bytes = vec![0; size.min(length.saturating_sub(offset)) as usize];
     file.read_exact_at(&mut bytes, offset)?;
     Ok(bytes)
 }

@@ -23,6 +23,7 @@
 mod classify;
 mod dwarf;
 mod error;
+mod function;
 mod image;
 mod lines;
 mod locals;

@@ -55,21 +55,23 @@ impl Lines {
     }
 }
 
-/// The full path of a file of the unit's line program.
-pub(crate) fn file_path(dwarf: &Dwarf<'_>, unit: &Unit<'_>, file: u64) -> Option<String> {
+/// The full path of a file of the unit's line program, which was compiled in some directory.
+pub(crate) fn file_path<'a>(
+    dwarf: &Dwarf<'a>,
+    unit: &Unit<'a>,
+    file: u64,
+    compiled_in: Option<&str>,
+) -> Option<String> {
     let header = unit.line_program.as_ref()?.header();
     let entry = header.file(file)?;
-    let mut path = String::new();
-    if let Some(directory) = &unit.comp_dir {
-        path.push_str(&directory.to_string_lossy());
-    }
+    let mut path = compiled_in.unwrap_or_default().to_owned();
     // In DWARF 4 directory 0 is the compilation directory itself and has no entry.
     if let Some(directory) = entry.directory(header)
-        && let Ok(directory) = dwarf.attr_string(unit, directory)
+        && let Some(directory) = dwarf.string(unit, directory)
     {
-        join(&mut path, &directory.to_string_lossy());
+        join(&mut path, &directory);
     }
-    join(&mut path, &dwarf.attr_string(unit, entry.path_name()).ok()?.to_string_lossy());
+    join(&mut path, &dwarf.string(unit, entry.path_name())?);
     Some(path)
 }
 

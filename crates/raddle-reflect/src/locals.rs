@@ -2,12 +2,12 @@
 
 use gimli::{AttributeValue, Operation};
 
-use crate::dwarf::{Entry, Offset, covers, reference, text};
+use crate::dwarf::{Entry, Offset, reference};
 use crate::types::Types;
 
 /// A local or parameter that lives in the frame.
-pub(crate) struct Local<'d> {
-    pub(crate) name: &'d str,
+pub(crate) struct Local {
+    pub(crate) name: String,
     /// Where it lies, relative to the frame pointer.
     pub(crate) offset: i64,
     pub(crate) of: Offset,
@@ -16,7 +16,7 @@ pub(crate) struct Local<'d> {
 /// The locals in scope at a code address of a function, innermost scopes last.
 ///
 /// Only the program's own, and of these only those with a place in the frame, reckoned from the frame pointer, as unoptimised code has them.
-pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64) -> Vec<Local<'d>> {
+pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64) -> Vec<Local> {
     let mut locals = Vec::new();
     let Ok(mut entries) = types.unit.entries_raw(Some(function)) else { return locals };
     let mut entry = Entry::null();
@@ -40,7 +40,7 @@ pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64
         }
         match entry.tag() {
             gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine => {
-                if !covers(types.dwarf, types.unit, &entry, address) {
+                if !types.dwarf.covers(types.unit, &entry, address) {
                     outside = entry.depth();
                 } else if entry.tag() == gimli::DW_TAG_inlined_subroutine {
                     functions.push((entry.depth(), is_of_std(types, &entry)));
@@ -60,8 +60,8 @@ pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64
 /// Whether a function was declared in the standard library's namespaces.
 fn is_of_std<'d>(types: &Types<'_, 'd>, function: &Entry<'d>) -> bool {
     let declared = |entry: &Entry<'d>| {
-        reference(types.unit, entry, gimli::DW_AT_abstract_origin)
-            .or_else(|| reference(types.unit, entry, gimli::DW_AT_specification))
+        reference(entry, gimli::DW_AT_abstract_origin)
+            .or_else(|| reference(entry, gimli::DW_AT_specification))
     };
     // An inlined call, which lies wherever it was inlined, refers to the function's abstract entry, and that to its
     // declaration.
@@ -86,7 +86,7 @@ fn based_on_frame_pointer(types: &Types<'_, '_>, function: &Entry<'_>) -> bool {
     matches!(operations.next(), Ok(Some(Operation::Register { register: gimli::Register(6 | 29) })))
 }
 
-fn local<'d>(types: &Types<'_, 'd>, entry: &Entry<'d>) -> Option<Local<'d>> {
+fn local<'d>(types: &Types<'_, 'd>, entry: &Entry<'d>) -> Option<Local> {
     let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
     let mut operations = expression.operations(types.unit.encoding());
     let (Operation::FrameOffset { offset }, None) = (operations.next().ok()??, operations.next().ok()?)
@@ -94,12 +94,12 @@ fn local<'d>(types: &Types<'_, 'd>, entry: &Entry<'d>) -> Option<Local<'d>> {
         return None;
     };
     // A variable of an inlined function has its name and type where the function was written.
-    let origin = reference(types.unit, entry, gimli::DW_AT_abstract_origin);
+    let origin = reference(entry, gimli::DW_AT_abstract_origin);
     let origin = origin.and_then(|origin| types.unit.entry(origin).ok());
     let described = origin.as_ref().unwrap_or(entry);
     Some(Local {
-        name: text(types.dwarf, types.unit, described, gimli::DW_AT_name)?,
+        name: types.dwarf.text(types.unit, described, gimli::DW_AT_name)?,
         offset,
-        of: reference(types.unit, described, gimli::DW_AT_type)?,
+        of: reference(described, gimli::DW_AT_type)?,
     })
 }

@@ -3,14 +3,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::classify::{Around, classify};
-use crate::dwarf::{self, Dwarf, Entry, Offset, Sections, Unit};
+use crate::dwarf::{self, Dwarf, Sections};
+use crate::function::At;
 use crate::image::Image;
-use crate::lines::{Lines, file_path};
-use crate::statics::{self, Statics};
+use crate::statics;
 use crate::symbols::Symbols;
 use crate::types::Types;
-use crate::units::{Part, UnitIndex, UnitTable};
-use crate::{Frame, ReflectError, Site, locals, names, paths};
+use crate::units::{UnitIndex, UnitTable};
+use crate::{Frame, ReflectError, Site, locals, names};
 
 /// A program with its debug information, loaded at some address.
 ///
@@ -19,13 +19,12 @@ use crate::{Frame, ReflectError, Site, locals, names, paths};
 pub struct Program {
     image: Image,
     bias: u64,
-    running_in: Option<PathBuf>,
+    pub(crate) running_in: Option<PathBuf>,
     sections: OnceLock<Sections>,
     index: OnceLock<UnitIndex>,
+    unit_offsets: OnceLock<Vec<usize>>,
     tables: Mutex<HashMap<usize, Arc<UnitTable>>>,
     symbols: OnceLock<Symbols>,
-    units_by_crate: OnceLock<HashMap<String, Vec<usize>>>,
-    statics: Mutex<HashMap<String, Arc<Statics>>>,
 }
 
 impl Program {
@@ -84,7 +83,7 @@ impl Program {
             let Some(address) = self.in_file(return_address) else { return Site::User };
             let site = self.at(address, |at| {
                 let chain = at.chain();
-                classify(chain.iter().map(|call| Around { path: call.path(), name: call.name }))
+                classify(chain.iter().map(|call| Around { path: call.path(), name: &call.name }))
             });
             match site.unwrap_or(Site::User) {
                 Site::Plumbing => {}
@@ -108,7 +107,7 @@ impl Program {
         let symbol = symbols.object(address)?;
         let name = names::demangle(symbols.name(symbol));
         let offset = address - symbol.address;
-        let path = match self.static_path(&name, symbol.address, offset) {
+        let path = match self.static_path(symbol.address, offset) {
             Some(path) => path,
             None if offset == 0 => String::new(),
             None => format!("+{offset}"),
@@ -147,12 +146,12 @@ impl Program {
                 if let Some(offset) = address.checked_sub(base)
                     && offset < types.size(local.of).unwrap_or(0)
                 {
-                    return Some(local.name.to_owned() + &types.path(local.of, offset));
+                    return Some(local.name.clone() + &types.path(local.of, offset));
                 }
             }
             locals.iter().zip(&bases).rev().find_map(|(local, &base)| {
                 let path = types.path_via(local.of, base, address, &mut read)?;
-                Some(local.name.to_owned() + &path)
+                Some(local.name.clone() + &path)
             })
         })?
     }
@@ -164,10 +163,9 @@ impl Program {
             running_in: std::env::current_dir().ok(),
             sections: OnceLock::new(),
             index: OnceLock::new(),
+            unit_offsets: OnceLock::new(),
             tables: Mutex::default(),
             symbols: OnceLock::new(),
-            units_by_crate: OnceLock::new(),
-            statics: Mutex::default(),
         }
     }
 
@@ -176,15 +174,24 @@ impl Program {
         return_address.checked_sub(self.bias)?.checked_sub(1)
     }
 
-    fn dwarf(&self) -> Dwarf<'_> {
-        dwarf::borrow(self.sections.get_or_init(|| dwarf::read_sections(&self.image)))
+    pub(crate) fn dwarf(&self) -> Dwarf<'_> {
+        Dwarf::new(self.sections.get_or_init(|| dwarf::read_sections(&self.image)), &self.image)
+    }
+
+    fn index(&self, dwarf: &Dwarf<'_>) -> &UnitIndex {
+        self.index.get_or_init(|| UnitIndex::read(dwarf))
+    }
+
+    /// Where units begin in `.debug_info`, in order.
+    pub(crate) fn unit_offsets(&self, dwarf: &Dwarf<'_>) -> &[usize] {
+        self.unit_offsets.get_or_init(|| dwarf.unit_offsets())
     }
 
     fn symbols(&self) -> &Symbols {
         self.symbols.get_or_init(|| Symbols::read(&self.image))
     }
 
-    fn table(&self, dwarf: &Dwarf<'_>, unit: usize) -> Option<Arc<UnitTable>> {
+    pub(crate) fn table(&self, dwarf: &Dwarf<'_>, unit: usize) -> Option<Arc<UnitTable>> {
         // A panic while the lock was held left the map as it was.
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = tables.get(&unit) {
@@ -198,10 +205,9 @@ impl Program {
     /// Answers a question about the function at an address in the file.
     fn at<T>(&self, address: u64, answer: impl FnOnce(&At<'_, '_>) -> T) -> Option<T> {
         let dwarf = self.dwarf();
-        let index = self.index.get_or_init(|| UnitIndex::read(&dwarf));
-        let table = self.table(&dwarf, index.find(&dwarf, address)?)?;
+        let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
         let function = table.function(address)?;
-        let unit = table.unit(&dwarf).ok()?;
+        let unit = table.unit().ok()?;
         Some(answer(&At { program: self, dwarf: &dwarf, unit: &unit, table: &table, function, address }))
     }
 
@@ -212,171 +218,13 @@ impl Program {
         Some(Frame { function: names::shorten(&path), file: None, line: None, internal: true })
     }
 
-    fn static_path(&self, name: &str, address: u64, offset: u64) -> Option<String> {
-        let of_crate = names::owner(name).split("::").next()?;
+    fn static_path(&self, address: u64, offset: u64) -> Option<String> {
         let dwarf = self.dwarf();
-        let statics = self.statics_of(&dwarf, of_crate)?;
-        let found = statics.get(&address)?;
-        let unit = found.table.unit(&dwarf).ok()?;
-        let types = Types { dwarf: &dwarf, unit: &unit, table: &found.table };
-        (offset < types.size(found.of)?).then(|| types.path(found.of, offset))
-    }
-
-    fn statics_of(&self, dwarf: &Dwarf<'_>, of_crate: &str) -> Option<Arc<Statics>> {
-        if let Some(statics) = self.statics.lock().unwrap_or_else(PoisonError::into_inner).get(of_crate) {
-            return Some(statics.clone());
-        }
-        let units = self.units_by_crate.get_or_init(|| statics::units_by_crate(dwarf)).get(of_crate)?;
-        let tables: Vec<_> = units.iter().filter_map(|&unit| self.table(dwarf, unit)).collect();
-        let statics = Arc::new(statics::read(dwarf, &tables));
-        let mut known = self.statics.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(of_crate.to_owned(), statics.clone());
-        Some(statics)
-    }
-}
-
-/// A function's entry and an address in it.
-struct At<'a, 'd> {
-    program: &'a Program,
-    dwarf: &'a Dwarf<'d>,
-    unit: &'a Unit<'d>,
-    table: &'a UnitTable,
-    function: Offset,
-    address: u64,
-}
-
-/// A function, inlined or not, and where it was inlined.
-struct Call<'d> {
-    linkage_name: &'d str,
-    name: &'d str,
-    /// File (as the unit's line program numbers it) and line, for an inlined function.
-    called_from: Option<(u64, Option<u32>)>,
-    part: Option<Part>,
-}
-
-impl Call<'_> {
-    fn path(&self) -> String {
-        if self.linkage_name.is_empty() { self.name.to_owned() } else { names::demangle(self.linkage_name) }
-    }
-}
-
-impl<'d> At<'_, 'd> {
-    fn types(&self) -> Types<'_, 'd> {
-        Types { dwarf: self.dwarf, unit: self.unit, table: self.table }
-    }
-
-    fn frames(&self) -> Vec<Frame> {
-        let lines = self.table.lines.get_or_init(|| Lines::read(self.unit));
-        let mut position = lines.find(self.address);
-        let mut frames = Vec::new();
-        for call in self.chain() {
-            let path = call.path();
-            let file = position.and_then(|(file, _)| file_path(self.dwarf, self.unit, file));
-            let compiled_in = self.unit.comp_dir.map(|directory| directory.to_string_lossy());
-            let file = file.map(|file| {
-                paths::shorten(&file, compiled_in.as_deref(), self.program.running_in.as_deref())
-            });
-            frames.push(Frame {
-                function: names::shorten(&path),
-                // What has no line was made by the compiler.
-                internal: call.part.is_some() || file.as_ref().is_none_or(|(_, of_std)| *of_std),
-                file: file.map(|(file, _)| file),
-                line: position.and_then(|(_, line)| line),
-            });
-            position = call.called_from;
-        }
-        frames
-    }
-
-    /// The functions at the address, innermost first; the last is the one whose code it is.
-    fn chain(&self) -> Vec<Call<'d>> {
-        let mut chain = Vec::new();
-        // Damaged information gives what was read until then.
-        let _ = self.read_chain(&mut chain);
-        chain.reverse();
-        chain
-    }
-
-    fn read_chain(&self, chain: &mut Vec<Call<'d>>) -> gimli::Result<()> {
-        let mut entries = self.unit.entries_raw(Some(self.function))?;
-        let mut entry = Entry::null();
-        entries.read_entry(&mut entry)?;
-        chain.push(self.call(&entry));
-        if !entry.has_children() {
-            return Ok(());
-        }
-        // The depth of a scope that does not hold the address: everything below it is stepped over.
-        let mut outside = isize::MAX;
-        while entries.next_depth() > 0 {
-            if !entries.read_entry(&mut entry)? || entry.depth() > outside {
-                continue;
-            }
-            outside = isize::MAX;
-            match entry.tag() {
-                gimli::DW_TAG_inlined_subroutine
-                    if dwarf::covers(self.dwarf, self.unit, &entry, self.address) =>
-                {
-                    chain.push(self.call(&entry));
-                }
-                gimli::DW_TAG_lexical_block if dwarf::covers(self.dwarf, self.unit, &entry, self.address) => {
-                }
-                _ => outside = entry.depth(),
-            }
-        }
-        Ok(())
-    }
-
-    fn call(&self, entry: &Entry<'d>) -> Call<'d> {
-        let file = dwarf::number(entry, gimli::DW_AT_call_file);
-        let line = dwarf::number(entry, gimli::DW_AT_call_line).map(|line| line as u32);
-        let mut call =
-            Call { linkage_name: "", name: "", called_from: file.map(|file| (file, line)), part: None };
-        self.name(entry, self.unit, &mut call, 4);
-        // A declaration in another unit was not followed into its namespace: the name must do.
-        if call.part.is_none() {
-            call.part = Part::of_crate(of_crate(&call.path()));
-        }
-        call
-    }
-
-    /// Takes the names from an entry, or from where it says that it was declared, perhaps in another unit.
-    fn name(&self, entry: &Entry<'d>, unit: &Unit<'d>, call: &mut Call<'d>, hops: u32) {
-        if let Some(name) = dwarf::text(self.dwarf, unit, entry, gimli::DW_AT_linkage_name) {
-            call.linkage_name = name;
-        }
-        if let Some(name) = dwarf::text(self.dwarf, unit, entry, gimli::DW_AT_name) {
-            call.name = name;
-        }
-        // An unmangled function is known by where it is declared only; an inlined call lies wherever it was inlined.
-        let declares = entry.tag() == gimli::DW_TAG_subprogram;
-        if declares && unit.header.offset() == self.unit.header.offset() {
-            call.part = call.part.or_else(|| self.table.part(entry.offset()));
-        }
-        if hops == 0 {
-            return;
-        }
-        for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
-            if let Some(origin) = dwarf::reference(unit, entry, at) {
-                if let Ok(entry) = unit.entry(origin) {
-                    self.name(&entry, unit, call, hops - 1);
-                }
-            } else if let Some(gimli::AttributeValue::DebugInfoRef(offset)) = entry.attr_value(at) {
-                self.name_in_other_unit(offset, call, hops - 1);
-            }
-        }
-    }
-
-    fn name_in_other_unit(&self, offset: gimli::DebugInfoOffset, call: &mut Call<'d>, hops: u32) {
-        let mut headers = self.dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            let Some(within) = offset.to_unit_offset(&header) else { continue };
-            if let Ok(unit) = self.dwarf.unit(header)
-                && let Ok(entry) = unit.entry(within)
-            {
-                self.name(&entry, &unit, call, hops);
-            }
-            return;
-        }
+        let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
+        let of = *table.statics.get_or_init(|| statics::read(&table)).get(&address)?;
+        let unit = table.unit().ok()?;
+        let types = Types { dwarf: &dwarf, unit: &unit, table: &table };
+        (offset < types.size(of)?).then(|| types.path(of, offset))
     }
 }
 
@@ -400,9 +248,4 @@ fn own_load_bias() -> Result<u64, ReflectError> {
             u64::from_str_radix(range.split('-').next()?, 16).ok()
         })
         .ok_or(ReflectError::NotMapped)
-}
-
-/// The crate that a function belongs to, by its name.
-fn of_crate(path: &str) -> &str {
-    names::owner(path).split("::").next().unwrap_or_default()
 }

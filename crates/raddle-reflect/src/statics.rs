@@ -1,52 +1,24 @@
-//! The types of statics, by crate: found when a name with a field is first asked for.
+//! The types of statics, by unit: found when a name with a field is first asked for.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use gimli::DebugInfoOffset;
-
-use crate::dwarf::{Dwarf, Entry, Offset, reference};
+use crate::dwarf::{Entry, Offset, reference};
 use crate::types::fixed_address;
 use crate::units::UnitTable;
 
-/// The statics of one crate, by address.
-pub(crate) type Statics = HashMap<u64, StaticType>;
+/// The types of a unit's statics, by their addresses in the file.
+pub(crate) type Statics = HashMap<u64, Offset>;
 
-#[derive(Clone)]
-pub(crate) struct StaticType {
-    pub(crate) table: Arc<UnitTable>,
-    pub(crate) of: Offset,
-}
-
-/// The units of each crate: only those that can hold a static are ever searched.
-pub(crate) fn units_by_crate(dwarf: &Dwarf<'_>) -> HashMap<String, Vec<usize>> {
-    let mut crates: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut headers = dwarf.units();
-    while let Ok(Some(header)) = headers.next() {
-        let Some(DebugInfoOffset(offset)) = header.debug_info_offset() else { continue };
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let Some(name) = unit.name.map(|name| name.to_string_lossy().into_owned()) else { continue };
-        // rustc names its units `src/lib.rs/@/my_crate.1c1bd0d9-cgu.0`.
-        if let Some((_, name)) = name.rsplit_once("/@/")
-            && let Some((name, _)) = name.split_once('.')
-        {
-            crates.entry(name.to_owned()).or_default().push(offset);
-        }
-    }
-    crates
-}
-
-pub(crate) fn read(dwarf: &Dwarf<'_>, tables: &[Arc<UnitTable>]) -> Statics {
+/// Reads the statics of a unit; one that cannot be read has none.
+pub(crate) fn read(table: &UnitTable) -> Statics {
     let mut statics = Statics::new();
-    for table in tables {
-        // A unit that cannot be read has no names to give.
-        let _ = read_unit(dwarf, table, &mut statics);
-    }
+    // What was read until a damaged entry is kept.
+    let _ = read_into(table, &mut statics);
     statics
 }
 
-fn read_unit(dwarf: &Dwarf<'_>, table: &Arc<UnitTable>, statics: &mut Statics) -> gimli::Result<()> {
-    let unit = table.unit(dwarf)?;
+fn read_into(table: &UnitTable, statics: &mut Statics) -> gimli::Result<()> {
+    let unit = table.unit()?;
     let mut entries = unit.entries_raw(None)?;
     let mut entry = Entry::null();
     while !entries.is_empty() {
@@ -62,9 +34,9 @@ fn read_unit(dwarf: &Dwarf<'_>, table: &Arc<UnitTable>, statics: &mut Statics) -
         }
         entries.read_entry(&mut entry)?;
         if let Some(address) = fixed_address(&unit, &entry)
-            && let Some(of) = reference(&unit, &entry, gimli::DW_AT_type)
+            && let Some(of) = reference(&entry, gimli::DW_AT_type)
         {
-            statics.insert(address, StaticType { table: table.clone(), of });
+            statics.insert(address, of);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use gimli::AttributeValue;
 
-use crate::dwarf::{Dwarf, Entry, Offset, Unit, number, reference, text};
+use crate::dwarf::{Dwarf, Entry, Offset, Unit, number, reference};
 use crate::units::UnitTable;
 
 /// A unit opened for questions about its types.
@@ -40,19 +40,18 @@ impl<'d> Types<'_, 'd> {
         if entry.tag() != gimli::DW_TAG_pointer_type {
             return None;
         }
-        reference(self.unit, &entry, gimli::DW_AT_type)
+        reference(&entry, gimli::DW_AT_type)
     }
 
     /// The members of a structure with their offsets.
-    pub(crate) fn members(&self, of: Offset) -> Vec<Member<'d>> {
+    pub(crate) fn members(&self, of: Offset) -> Vec<Member> {
         let mut members = Vec::new();
         self.for_children(of, |entry| {
             if entry.tag() == gimli::DW_TAG_member
                 && let Some(offset) = number(entry, gimli::DW_AT_data_member_location)
-                && let Some(of) = reference(self.unit, entry, gimli::DW_AT_type)
+                && let Some(of) = reference(entry, gimli::DW_AT_type)
             {
-                let name = text(self.dwarf, self.unit, entry, gimli::DW_AT_name).unwrap_or("?");
-                members.push(Member { name, offset, of });
+                members.push(Member { entry: entry.offset(), offset, of });
             }
         });
         members
@@ -60,20 +59,21 @@ impl<'d> Types<'_, 'd> {
 
     /// How a member is written after a value: nothing for the insides of the standard library's types, which nobody
     /// knows by name.
-    pub(crate) fn member_name(&self, of: Offset, member: &Member<'d>) -> String {
+    pub(crate) fn member_name(&self, of: Offset, member: &Member) -> String {
+        let name = |entry: Offset| {
+            let entry = self.unit.entry(entry).ok()?;
+            self.dwarf.text(self.unit, &entry, gimli::DW_AT_name)
+        };
+        let field = name(member.entry).unwrap_or_else(|| "?".to_owned());
         // What remains tells two atomics of one lock apart.
-        if self.table.is_std(of) && !matches!(member.name, "poison" | "writer_notify") {
+        if self.table.is_std(of) && !matches!(field.as_str(), "poison" | "writer_notify") {
             return String::new();
         }
-        let name = self.unit.entry(of).ok();
-        let name = name.as_ref().and_then(|entry| text(self.dwarf, self.unit, entry, gimli::DW_AT_name));
-        if name.is_some_and(|name| name.starts_with("CachePadded<")) {
+        if name(of).is_some_and(|name| name.starts_with("CachePadded<")) {
             return String::new();
         }
-        format!(
-            ".{}",
-            member.name.strip_prefix("__").filter(|n| n.parse::<u32>().is_ok()).unwrap_or(member.name)
-        )
+        let index = field.strip_prefix("__").filter(|index| index.parse::<u32>().is_ok());
+        format!(".{}", index.unwrap_or(&field))
     }
 
     /// The path from a value at `base` through what it points to, to an address.
@@ -112,7 +112,8 @@ impl<'d> Types<'_, 'd> {
         }
         let members = members.checked_sub(1)?;
         self.members(of).iter().find_map(|member| {
-            let path = self.follow(member.of, base + member.offset, address, read, pointers, members)?;
+            let path =
+                self.follow(member.of, base.wrapping_add(member.offset), address, read, pointers, members)?;
             Some(self.member_name(of, member) + &path)
         })
     }
@@ -126,10 +127,10 @@ impl<'d> Types<'_, 'd> {
         match entry.tag() {
             gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => Some(8),
             gimli::DW_TAG_array_type => {
-                let element = reference(self.unit, &entry, gimli::DW_AT_type)?;
-                Some(self.count(of)? * self.size_within(element, depth)?)
+                let element = reference(&entry, gimli::DW_AT_type)?;
+                self.count(of)?.checked_mul(self.size_within(element, depth)?)
             }
-            _ => self.size_within(reference(self.unit, &entry, gimli::DW_AT_type)?, depth),
+            _ => self.size_within(reference(&entry, gimli::DW_AT_type)?, depth),
         }
     }
 
@@ -140,7 +141,7 @@ impl<'d> Types<'_, 'd> {
             gimli::DW_TAG_structure_type | gimli::DW_TAG_union_type => {
                 let inside = self.members(of).into_iter().find(|member| {
                     let size = self.size(member.of).unwrap_or(0);
-                    member.offset <= offset && offset < member.offset + size
+                    offset.checked_sub(member.offset).is_some_and(|inside| inside < size)
                 });
                 if let Some(member) = inside {
                     path.push_str(&self.member_name(of, &member));
@@ -151,7 +152,7 @@ impl<'d> Types<'_, 'd> {
                 }
             }
             gimli::DW_TAG_array_type => {
-                let element = reference(self.unit, &entry, gimli::DW_AT_type);
+                let element = reference(&entry, gimli::DW_AT_type);
                 if let Some(element) = element
                     && let Some(size @ 1..) = self.size(element)
                 {
@@ -160,7 +161,7 @@ impl<'d> Types<'_, 'd> {
                 }
             }
             gimli::DW_TAG_typedef | gimli::DW_TAG_const_type | gimli::DW_TAG_volatile_type => {
-                if let Some(inner) = reference(self.unit, &entry, gimli::DW_AT_type) {
+                if let Some(inner) = reference(&entry, gimli::DW_AT_type) {
                     return self.push_path(inner, offset, path, depth);
                 }
             }
@@ -176,7 +177,7 @@ impl<'d> Types<'_, 'd> {
         self.for_children(array, |entry| {
             if entry.tag() == gimli::DW_TAG_subrange_type {
                 count = number(entry, gimli::DW_AT_count)
-                    .or_else(|| number(entry, gimli::DW_AT_upper_bound).map(|last| last + 1));
+                    .or_else(|| number(entry, gimli::DW_AT_upper_bound).and_then(|last| last.checked_add(1)));
             }
         });
         count
@@ -199,8 +200,8 @@ impl<'d> Types<'_, 'd> {
 }
 
 /// A field of a structure.
-pub(crate) struct Member<'d> {
-    name: &'d str,
+pub(crate) struct Member {
+    entry: Offset,
     pub(crate) offset: u64,
     pub(crate) of: Offset,
 }

@@ -2,17 +2,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gimli::{Abbreviations, DebugInfoOffset};
+use gimli::{Abbreviations, DebugInfo};
 
-use crate::dwarf::{Dwarf, Entry, Offset, Unit, text};
+use crate::dwarf::{Dwarf, Entry, Offset, Unit, slice};
 use crate::lines::Lines;
+use crate::statics::Statics;
 
-/// Which unit holds which code.
+/// Which unit holds which code, and which statics.
 pub(crate) struct UnitIndex {
-    /// By `begin`; as `.debug_aranges` tells.
+    /// By `begin`.
     ranges: Vec<CodeRange>,
-    /// The code of units that `.debug_aranges` is silent about.
-    others: OnceLock<Vec<CodeRange>>,
 }
 
 #[derive(Clone, Copy)]
@@ -22,16 +21,43 @@ struct CodeRange {
     unit: usize,
 }
 
-/// What is kept of a unit. Offsets only: nothing borrows from the sections.
+/// What is kept of a unit: its bytes, and offsets into them.
 pub(crate) struct UnitTable {
-    pub(crate) offset: usize,
+    bytes: Vec<u8>,
     abbreviations: Arc<Abbreviations>,
+    bases: Bases,
     /// The functions that have code, by `begin`.
     functions: Vec<FunctionRange>,
     /// Where the entries of the standard library's and of Raddle's namespaces begin and end, in order.
-    internal: Vec<(Offset, Offset, Part)>,
+    internal: Vec<Namespace>,
     pub(crate) lines: OnceLock<Lines>,
+    pub(crate) statics: OnceLock<Statics>,
 }
+
+/// What a unit's other attributes are relative to.
+struct Bases {
+    low_pc: u64,
+    str_offsets: gimli::DebugStrOffsetsBase,
+    addr: gimli::DebugAddrBase,
+    loclists: gimli::DebugLocListsBase,
+    rnglists: gimli::DebugRngListsBase,
+}
+
+impl Bases {
+    fn read(dwarf: &Dwarf<'_>, bytes: &[u8], abbreviations: Arc<Abbreviations>) -> gimli::Result<Bases> {
+        let unit = Unit::new_with_abbreviations(dwarf, header(bytes)?, abbreviations)?;
+        Ok(Bases {
+            low_pc: unit.low_pc,
+            str_offsets: unit.str_offsets_base,
+            addr: unit.addr_base,
+            loclists: unit.loclists_base,
+            rnglists: unit.rnglists_base,
+        })
+    }
+}
+
+/// Where the entries of a namespace begin and end, and whose it is.
+type Namespace = (Offset, Offset, Part);
 
 struct FunctionRange {
     begin: u64,
@@ -60,6 +86,8 @@ impl Part {
 impl UnitIndex {
     pub(crate) fn read(dwarf: &Dwarf<'_>) -> UnitIndex {
         let mut ranges = Vec::new();
+        // rustc lists the code and the statics of all its units here. What other compilers leave out is not the
+        // program's own.
         let mut headers = dwarf.debug_aranges.headers();
         while let Ok(Some(header)) = headers.next() {
             let unit = header.debug_info_offset().0;
@@ -68,59 +96,58 @@ impl UnitIndex {
                 push(&mut ranges, entry.range(), unit);
             }
         }
-        ranges.sort_unstable_by_key(|r| r.begin);
-        UnitIndex { ranges, others: OnceLock::new() }
-    }
-
-    /// The unit that holds the code at `address`, as an offset into `.debug_info`.
-    pub(crate) fn find(&self, dwarf: &Dwarf<'_>, address: u64) -> Option<usize> {
-        find(&self.ranges, address)
-            .or_else(|| find(self.others.get_or_init(|| self.read_others(dwarf)), address))
-    }
-
-    fn read_others(&self, dwarf: &Dwarf<'_>) -> Vec<CodeRange> {
-        let mut known: Vec<usize> = self.ranges.iter().map(|r| r.unit).collect();
-        known.sort_unstable();
-        known.dedup();
-        let mut ranges = Vec::new();
-        let mut headers = dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            let Some(DebugInfoOffset(offset)) = header.debug_info_offset() else { continue };
-            if known.binary_search(&offset).is_ok() {
-                continue;
-            }
-            let Ok(unit) = dwarf.unit(header) else { continue };
-            let Ok(mut found) = dwarf.unit_ranges(&unit) else { continue };
-            while let Ok(Some(range)) = found.next() {
-                push(&mut ranges, range, offset);
+        if ranges.is_empty() {
+            for offset in dwarf.unit_offsets() {
+                let bytes = dwarf.unit_bytes(offset);
+                // A unit that cannot be read holds no code that can be told.
+                let _ = code_of_unit(dwarf, &bytes, |range| push(&mut ranges, range, offset));
             }
         }
         ranges.sort_unstable_by_key(|r| r.begin);
-        ranges
+        UnitIndex { ranges }
+    }
+
+    /// The unit that holds the code or static at `address`, as an offset into `.debug_info`.
+    pub(crate) fn find(&self, address: u64) -> Option<usize> {
+        let after = self.ranges.partition_point(|r| r.begin <= address);
+        let range = self.ranges[..after].last()?;
+        (address < range.end).then_some(range.unit)
     }
 }
 
 impl UnitTable {
     pub(crate) fn read(dwarf: &Dwarf<'_>, offset: usize) -> gimli::Result<UnitTable> {
-        let header = dwarf.unit_header(DebugInfoOffset(offset))?;
-        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
-        let mut table = UnitTable {
-            offset,
-            abbreviations,
-            functions: Vec::new(),
-            internal: Vec::new(),
-            lines: OnceLock::new(),
-        };
-        let unit = table.unit(dwarf)?;
-        table.scan(dwarf, &unit)?;
+        let bytes = dwarf.unit_bytes(offset);
+        let abbreviations = Arc::new(header(&bytes)?.abbreviations(&dwarf.debug_abbrev)?);
+        let bases = Bases::read(dwarf, &bytes, abbreviations.clone())?;
+        let (functions, internal) = (Vec::new(), Vec::new());
+        let (lines, statics) = (OnceLock::new(), OnceLock::new());
+        let mut table = UnitTable { bytes, abbreviations, bases, functions, internal, lines, statics };
+        (table.functions, table.internal) = table.scan(dwarf)?;
         table.functions.sort_unstable_by_key(|f| f.begin);
         Ok(table)
     }
 
-    /// The unit itself: cheap to make again, so that nothing has to borrow from the sections.
-    pub(crate) fn unit<'a>(&self, dwarf: &Dwarf<'a>) -> gimli::Result<Unit<'a>> {
-        let header = dwarf.unit_header(DebugInfoOffset(self.offset))?;
-        Unit::new_with_abbreviations(dwarf, header, self.abbreviations.clone())
+    /// The unit itself, without its line program: cheap to make again, so that nothing kept has to borrow.
+    pub(crate) fn unit(&self) -> gimli::Result<Unit<'_>> {
+        Ok(Unit {
+            header: header(&self.bytes)?,
+            abbreviations: self.abbreviations.clone(),
+            name: None,
+            comp_dir: None,
+            low_pc: self.bases.low_pc,
+            str_offsets_base: self.bases.str_offsets,
+            addr_base: self.bases.addr,
+            loclists_base: self.bases.loclists,
+            rnglists_base: self.bases.rnglists,
+            line_program: None,
+            dwo_id: None,
+        })
+    }
+
+    /// The unit with its line program, whose list of files is long.
+    pub(crate) fn unit_with_lines<'a>(&'a self, dwarf: &Dwarf<'a>) -> gimli::Result<Unit<'a>> {
+        Unit::new_with_abbreviations(dwarf, header(&self.bytes)?, self.abbreviations.clone())
     }
 
     pub(crate) fn function(&self, address: u64) -> Option<Offset> {
@@ -141,7 +168,9 @@ impl UnitTable {
         (entry < *end).then_some(*part)
     }
 
-    fn scan<'a>(&mut self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<()> {
+    fn scan(&self, dwarf: &Dwarf<'_>) -> gimli::Result<(Vec<FunctionRange>, Vec<Namespace>)> {
+        let (mut functions, mut internal) = (Vec::new(), Vec::new());
+        let unit = self.unit()?;
         let mut entry = Entry::null();
         let mut entries = unit.entries_raw(None)?;
         // Where the namespace that is being read began, if it is to be kept.
@@ -151,7 +180,7 @@ impl UnitTable {
             if depth <= 1
                 && let Some((begin, part)) = namespace.take()
             {
-                self.internal.push((begin, offset, part));
+                internal.push((begin, offset, part));
             }
             // Look at the abbreviation first: most entries are only stepped over.
             let mut ahead = entries.clone();
@@ -162,18 +191,18 @@ impl UnitTable {
             match abbreviation.tag() {
                 gimli::DW_TAG_subprogram => {
                     entries.read_entry(&mut entry)?;
-                    let mut ranges = dwarf.die_ranges(unit, &entry)?;
+                    let mut ranges = dwarf.die_ranges(&unit, &entry)?;
                     while let Ok(Some(range)) = ranges.next() {
                         if range.begin != 0 && range.begin < range.end {
                             let (begin, end) = (range.begin, range.end);
-                            self.functions.push(FunctionRange { begin, end, entry: offset });
+                            functions.push(FunctionRange { begin, end, entry: offset });
                         }
                     }
                 }
                 gimli::DW_TAG_namespace if depth == 1 => {
                     entries.read_entry(&mut entry)?;
-                    let name = text(dwarf, unit, &entry, gimli::DW_AT_name);
-                    namespace = name.and_then(Part::of_crate).map(|part| (offset, part));
+                    let name = dwarf.text(&unit, &entry, gimli::DW_AT_name);
+                    namespace = name.as_deref().and_then(Part::of_crate).map(|part| (offset, part));
                 }
                 _ => {
                     ahead.skip_attributes(abbreviation.attributes())?;
@@ -182,10 +211,24 @@ impl UnitTable {
             }
         }
         if let Some((begin, part)) = namespace {
-            self.internal.push((begin, entries.next_offset(), part));
+            internal.push((begin, entries.next_offset(), part));
         }
-        Ok(())
+        Ok((functions, internal))
     }
+}
+
+fn code_of_unit(dwarf: &Dwarf<'_>, bytes: &[u8], mut each: impl FnMut(gimli::Range)) -> gimli::Result<()> {
+    let unit = dwarf.unit(header(bytes)?)?;
+    let mut ranges = dwarf.unit_ranges(&unit)?;
+    while let Some(range) = ranges.next()? {
+        each(range);
+    }
+    Ok(())
+}
+
+/// The header of a unit that stands alone.
+fn header(bytes: &[u8]) -> gimli::Result<gimli::UnitHeader<crate::dwarf::Slice<'_>>> {
+    DebugInfo::from(slice(bytes)).units().next()?.ok_or(gimli::Error::MissingUnitDie)
 }
 
 fn push(ranges: &mut Vec<CodeRange>, range: gimli::Range, unit: usize) {
@@ -193,10 +236,4 @@ fn push(ranges: &mut Vec<CodeRange>, range: gimli::Range, unit: usize) {
     if range.begin != 0 && range.begin < range.end {
         ranges.push(CodeRange { begin: range.begin, end: range.end, unit });
     }
-}
-
-fn find(ranges: &[CodeRange], address: u64) -> Option<usize> {
-    let after = ranges.partition_point(|r| r.begin <= address);
-    let range = ranges[..after].last()?;
-    (address < range.end).then_some(range.unit)
 }

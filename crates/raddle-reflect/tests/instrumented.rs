@@ -20,13 +20,25 @@ fn the_program_s_own_accesses_are_the_user_s() {
 fn counting_handles_is_neither_the_user_s_nor_a_question() {
     check_sites("arc-clone", Site::RefCountUp);
     check_sites("arc-downgrade", Site::RefCountUp);
-    check_sites("weak-upgrade", Site::RefCountUp);
     check_sites("weak-clone", Site::RefCountUp);
+    check_sites("weak-upgrade", Site::User);
     check_sites("arc-count", Site::User);
-    // Optimised, the instrumentation leaves a decrement whose result is only compared as a native instruction: these
-    // are seen unoptimised only.
-    check_sites_of(&[unoptimised()], "arc-drop", Site::RefCountDown);
-    check_sites_of(&[unoptimised()], "weak-drop", Site::RefCountDown);
+    check_sites("arc-drop", Site::RefCountDown);
+    check_sites("weak-drop", Site::RefCountDown);
+}
+
+#[test]
+fn locking_a_mutex_is_told_from_unlocking_it_and_from_its_flags() {
+    for fixture in fixtures() {
+        for event in fixture.labelled("lock") {
+            let expected = match event.symbol.as_str() {
+                "compare_exchange" => Site::MutexLock,
+                "load" => Site::ThreadBookkeeping,
+                _ => Site::User,
+            };
+            assert_eq!(fixture.site(event), expected, "{} in {}", event.symbol, fixture.path.display());
+        }
+    }
 }
 
 #[test]
@@ -148,12 +160,7 @@ fn what_is_no_program_is_refused() {
 
 #[track_caller]
 fn check_sites(label: &str, expected: Site) {
-    check_sites_of(&fixtures(), label, expected);
-}
-
-#[track_caller]
-fn check_sites_of(fixtures: &[&Fixture], label: &str, expected: Site) {
-    for fixture in fixtures {
+    for fixture in fixtures() {
         for event in fixture.labelled(label) {
             let frames: Vec<_> = event
                 .stack

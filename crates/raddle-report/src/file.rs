@@ -76,8 +76,8 @@ impl Failure {
 
     /// Writes the failure to a new file in a directory, which is made if need be, and returns the file's path.
     ///
-    /// The file is named after the test, and numbered if that name is taken: no file is ever overwritten, and none is
-    /// ever seen half written.
+    /// The file is named after the test, and numbered if that name is taken by another failure: no file is ever
+    /// overwritten, and none is ever seen half written.
     pub fn write_new(&self, dir: &Path) -> io::Result<PathBuf> {
         fs::create_dir_all(dir)?;
         let name = safe_name(&self.test);
@@ -231,7 +231,12 @@ fn place(temporary: &Path, dir: &Path, name: &str) -> io::Result<PathBuf> {
         // A link appears whole or not at all, and never in place of another file.
         match fs::hard_link(temporary, &path) {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if same_content(temporary, &path) {
+                    return Ok(path);
+                }
+                continue;
+            }
             Err(_) => {}
         }
         // No links on this file system: take the name, then move the file over it.
@@ -242,6 +247,11 @@ fn place(temporary: &Path, dir: &Path, name: &str) -> io::Result<PathBuf> {
         }
     }
     unreachable!("there are fewer than 2^32 files in a directory")
+}
+
+/// Whether the failure is on file already: tests are repeatable, and so are their failures.
+fn same_content(one: &Path, other: &Path) -> bool {
+    matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Lays JSON out with one line per field, thread, event and frame, and everything within them on that line.

@@ -37,35 +37,42 @@ fn every_failure_comes_back_as_it_was() {
 fn files_are_named_after_the_test_and_never_overwritten() {
     let dir = directory("names").join("made/if/missing");
     let mut failure = samples::lost_update();
-    let mut name = |test: &str| {
+    let mut name = |test: &str, seed: u64| {
         failure.test = test.to_owned();
+        failure.found_by.seed = seed;
         let path = failure.write_new(&dir).unwrap();
         path.file_name().unwrap().to_str().unwrap().to_owned()
     };
-    assert_eq!(name("counter::lost_update"), "counter-lost_update.json");
-    assert_eq!(name("counter::lost_update"), "counter-lost_update-2.json");
-    assert_eq!(name("counter::lost_update"), "counter-lost_update-3.json");
-    assert_eq!(name("../../etc/passwd"), "etc-passwd.json");
-    assert_eq!(name("::"), "failure.json");
-    assert!(name(&"x".repeat(1000)).len() < 120);
+    assert_eq!(name("counter::lost_update", 1), "counter-lost_update.json");
+    assert_eq!(name("counter::lost_update", 2), "counter-lost_update-2.json");
+    assert_eq!(name("counter::lost_update", 3), "counter-lost_update-3.json");
+    assert_eq!(name("counter::lost_update", 2), "counter-lost_update-2.json", "the same failure is on file");
+    assert_eq!(name("../../etc/passwd", 1), "etc-passwd.json");
+    assert_eq!(name("::", 1), "failure.json");
+    assert!(name(&"x".repeat(1000), 1).len() < 120);
     let left: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 6, "nothing temporary is left: {left:?}");
 }
 
 #[test]
 fn writers_at_the_same_time_get_files_of_their_own() {
-    let dir = directory("race");
+    let of_seed = |seed| {
+        let mut failure = samples::lost_update();
+        failure.found_by.seed = seed;
+        failure
+    };
+    let dir = &directory("race");
     let mut paths: Vec<PathBuf> = std::thread::scope(|scope| {
         let writers: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| samples::lost_update().write_new(&dir).unwrap())).collect();
+            (0..8).map(|seed| scope.spawn(move || of_seed(seed).write_new(dir).unwrap())).collect();
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     paths.sort();
     paths.dedup();
     assert_eq!(paths.len(), 8);
-    for path in paths {
-        assert_eq!(Failure::read(&path).unwrap(), samples::lost_update());
-    }
+    let mut seeds: Vec<u64> = paths.iter().map(|path| Failure::read(path).unwrap().found_by.seed).collect();
+    seeds.sort();
+    assert_eq!(seeds, Vec::from_iter(0..8));
 }
 
 #[test]

@@ -282,7 +282,7 @@ impl<'a> Explainer<'a> {
         for (index, thread) in found.threads.iter().enumerate() {
             let id = index as ThreadId;
             let last = trace.events.iter().rev().find(|event| event.thread == id);
-            let at = last.and_then(|event| self.stack(&event.stack));
+            let at = self.stack(&thread.paused_at);
             let end = match thread.state {
                 _ if thread.panicked => ThreadEnd::Panicked,
                 State::Finished => ThreadEnd::Finished,
@@ -321,36 +321,37 @@ impl<'a> Explainer<'a> {
 
     /// What kind of thing a stack waits for, by the functions on it, innermost first.
     fn awaited(&self, mut stack: Option<u32>) -> &'static str {
-        const KINDS: [(&str, &str); 14] = [
-            ("Condvar", "condition"),
-            ("condvar", "condition"),
-            ("RwLock", "read-write lock"),
-            ("rwlock", "read-write lock"),
-            ("Once", "initialisation"),
-            ("once", "initialisation"),
-            ("Barrier", "barrier"),
-            ("Mutex", "mutex"),
-            ("mutex", "mutex"),
-            ("mpmc", "channel"),
-            ("mpsc", "channel"),
-            ("channel", "channel"),
-            ("park", "unpark"),
-            ("Parker", "unpark"),
-        ];
-        // A condition waits for its mutex too, but in a frame of the mutex; a channel parks: the outer frame tells more.
+        // A channel or a lock may be made of parking: then the outer function tells more.
         let mut best: Option<&'static str> = None;
         while let Some(id) = stack {
             let node = self.stacks[id as usize];
-            let function = &self.frames[node.frame as usize].function;
-            if let Some((_, kind)) = KINDS.iter().find(|(part, _)| function.contains(part))
-                && (best.is_none() || best == Some("unpark"))
-            {
-                best = Some(kind);
+            let kind = kind_of_wait(&self.frames[node.frame as usize].function);
+            if best.is_none() || (best == Some(PARK) && kind.is_some()) {
+                best = kind;
             }
             stack = node.caller;
         }
         best.unwrap_or("a wake-up")
     }
+}
+
+const PARK: &str = "unpark";
+
+/// What a function of this name waits for, if it is one that waits.
+fn kind_of_wait(function: &str) -> Option<&'static str> {
+    let mut names = function.split(|c: char| !c.is_alphanumeric() && c != '_');
+    names.find_map(|name| {
+        Some(match name {
+            "Condvar" | "condvar" => "condition",
+            "RwLock" | "RawRwLock" | "rwlock" => "read-write lock",
+            "Once" | "OnceLock" | "OnceCell" | "LazyLock" | "once" => "initialisation",
+            "Barrier" => "barrier",
+            "Mutex" | "RawMutex" | "mutex" => "mutex",
+            "mpmc" | "mpsc" | "Receiver" | "Sender" => "channel",
+            "park" | "park_timeout" | "Parker" => PARK,
+            _ => return None,
+        })
+    })
 }
 
 /// Whether a frame is Raddle's: the machine below the code under test, or the closure's caller above it. Intercepted
@@ -383,5 +384,20 @@ fn switch(reason: SwitchReason) -> failure::Switch {
         SwitchReason::Yielded => failure::Switch::Yielded,
         SwitchReason::Spinning => failure::Switch::Spinning,
         SwitchReason::Finished => failure::Switch::Finished,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_named_by_whole_words() {
+        let check = |function: &str, kind| assert_eq!(kind_of_wait(function), kind, "{function}");
+        check("std::sync::poison::mutex::Mutex<T>::lock", Some("mutex"));
+        check("std::sys::sync::once::futex::Once::call", Some("initialisation"));
+        check("core::ops::function::FnOnce::call_once", None);
+        check("std::thread::park", Some(PARK));
+        check("my_crate::sparks", None);
     }
 }

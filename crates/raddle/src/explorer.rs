@@ -170,16 +170,8 @@ impl Explorer {
                 None => _ = outcomes.insert(returned.clone(), 1),
             }
         };
-        let mut options = self.options;
         let returns_nothing = size_of::<T>() == 0;
-        assert!(
-            returns_nothing || options.isolation != Isolation::Fork,
-            "raddle: isolation `fork` cannot bring outcomes back from its processes; let the closure return nothing"
-        );
-        if !returns_nothing {
-            options.workers = 1;
-        }
-        let result = search(options, Location::caller(), &mut run, &mut passed);
+        let result = search(self.options, Location::caller(), returns_nothing, &mut run, &mut passed);
         std::mem::forget(value.take());
         let (report, seed) = result?;
         if returns_nothing {
@@ -212,6 +204,7 @@ static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
 fn search(
     mut options: Options,
     at: &Location<'_>,
+    returns_nothing: bool,
     run: &mut dyn FnMut(),
     passed: &mut dyn FnMut(),
 ) -> Result<(SearchReport, u64), Box<Failure>> {
@@ -220,6 +213,14 @@ fn search(
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     if let Err(problem) = options.override_by(variables) {
         panic!("raddle: {problem}");
+    }
+    if !returns_nothing {
+        // What other processes see stays there.
+        assert!(
+            options.isolation != Isolation::Fork,
+            "raddle: isolation `fork` cannot bring outcomes back from its processes; let the closure return nothing"
+        );
+        options.workers = 1;
     }
     let exploration = EXPLORATIONS.fetch_add(1, Ordering::Relaxed);
     let replayed = replay::requested();
@@ -261,7 +262,7 @@ fn search(
         panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
     }
     drop(search);
-    let mut failure = explain(found, &trace, Program::current().ok().as_ref(), build::test_name(at));
+    let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
     failure.found_by.strategy = options.strategy.to_string();
     failure.found_by.seed = options.seed;
     failure.found_by.execution = found.execution + 1;
@@ -291,11 +292,25 @@ fn signal_stack_flag() -> Option<usize> {
 
 /// Prints the report and fails the test, without the noise of a second panic message.
 pub(crate) fn fail(failure: &Failure) -> ! {
-    let style = Style::detect();
+    let style = style();
     let text = render(failure, style, failure.file.as_deref());
     eprintln!("{text}");
     let plain = Style { colour: false, ..style };
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
+}
+
+/// How to print: as `cargo raddle` says, which sees the terminal, else by what can be seen from here.
+pub(crate) fn style() -> Style {
+    let mut style = Style::detect();
+    match std::env::var("RADDLE_COLOR").as_deref() {
+        Ok("always") => style.colour = true,
+        Ok("never") => style.colour = false,
+        _ => {}
+    }
+    if let Some(width) = std::env::var("RADDLE_COLUMNS").ok().and_then(|width| width.parse().ok()) {
+        style.width = width;
+    }
+    style
 }
 
 fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
@@ -361,20 +376,26 @@ fn say_what_is_missing(owned: bool) {
     static OWNED: Once = Once::new();
     if !GLOBAL.instrumented.get() {
         INSTRUMENTED.call_once(|| {
-            eprintln!(
+            say(
                 "raddle: this test was built without instrumentation: only threads, blocking, sleeping and yielding are \
-                 controlled, atomic accesses are not seen; run `cargo raddle test` to explore everything"
+                 controlled, atomic accesses are not seen; run `cargo raddle test` to explore everything",
             );
         });
     }
     if !owned {
         OWNED.call_once(|| {
-            eprintln!(
+            say(
                 "raddle: other tests run in this process, so statics are not rolled back between executions and \
-                 explorations take turns; `cargo raddle test` gives each test a process of its own"
+                 explorations take turns; `cargo raddle test` gives each test a process of its own",
             );
         });
     }
+}
+
+/// Prints past libtest, which keeps what passing tests print to itself.
+fn say(text: &str) {
+    // Nobody may be listening.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Writes a line to the pipe that `cargo raddle` reads, if there is one.

@@ -9,11 +9,11 @@ use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
 use raddle_engine::{Config, Outcome, Search};
 use raddle_reflect::Program;
-use raddle_report::{Failure, Style, render};
+use raddle_report::{Failure, render};
 
 use crate::build;
 use crate::explain::explain;
-use crate::explorer::{TRACE_LIMIT, classifier, namer};
+use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -70,7 +70,7 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
     let same = failure.kind == recorded.kind && failure.trace.events.len() == recorded.trace.events.len();
-    let text = render(&failure, Style::detect(), Some(&request.path));
+    let text = render(&failure, style(), Some(&request.path));
     match same {
         true => end(REPRODUCED, &text),
         false => {

@@ -15,6 +15,18 @@ pub(super) struct Calls {
     pub(super) counts: bool,
 }
 
+impl Calls {
+    /// Whether the standard library did it, in a function that the program called.
+    pub(super) fn is_in_std(&self) -> bool {
+        self.in_std().is_some()
+    }
+
+    /// The function of the standard library that the program called.
+    pub(super) fn in_std(&self) -> Option<&str> {
+        self.levels.get(self.own).map(|level| level.function.as_str())
+    }
+}
+
 /// One call: two events with the same level are taken to be under the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Level {
@@ -24,6 +36,9 @@ pub(super) struct Level {
     /// The line of the call, for people.
     pub(super) called_at: Option<String>,
 }
+
+/// How the name of a closure ends.
+const CLOSURE: &str = "::{closure}";
 
 /// Names lines of code as shortly as can be told apart.
 pub(super) struct Lines {
@@ -81,8 +96,21 @@ pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     };
     let mut levels = Vec::new();
     let mut called_at = None;
+    let mut outer: Option<&str> = None;
     for (frame, caller) in stack[innermost..].iter().rev().filter(|(frame, _)| !frame.internal) {
-        levels.push(Level { function: short(&frame.function), caller: *caller, called_at: called_at.take() });
+        // A closure of the function that passed it on is no call to a reader.
+        let is_closure_of = |outer: &str| {
+            frame.function.ends_with(CLOSURE)
+                && frame.function.trim_end_matches(CLOSURE) == outer.trim_end_matches(CLOSURE)
+        };
+        if !outer.is_some_and(is_closure_of) {
+            levels.push(Level {
+                function: short(&frame.function),
+                caller: *caller,
+                called_at: called_at.take(),
+            });
+        }
+        outer = Some(&frame.function);
         called_at = lines.name(frame);
     }
     let own = levels.len();

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::calls::{Calls, Level, Lines, calls};
-use super::places::{Places, place};
-use super::words;
-use crate::failure::{Action, Event, Failure, Switch, ThreadEnd};
+use super::interest::{Interest, interest};
+use super::places::Places;
+use super::{tidy, words};
+use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd};
 
 /// One row.
 #[derive(Clone, Debug)]
@@ -42,11 +43,20 @@ pub(super) enum RowKind {
 pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row> {
     let trace = &failure.trace;
     let lines = Lines::of(trace);
-    let around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
+    let mut around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
+    let mut texts = Vec::with_capacity(around.len());
+    for (event, calls) in trace.events.iter().zip(&mut around) {
+        let locking = calls.in_std().and_then(|function| words::locking(function, &event.action, places));
+        if locking.is_some() {
+            // It says what the call was for.
+            calls.levels.truncate(calls.own);
+        }
+        texts.push(locking.unwrap_or_else(|| words::event(&event.action, places)));
+    }
     let interest = interest(failure, &around, places);
     let bases = bases(&trace.events, &around);
     let mut builder =
-        Builder { failure, places, around, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
+        Builder { failure, places, around, texts, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
     let mut at = 0;
     while at < trace.events.len() {
         let thread = trace.events[at].thread;
@@ -55,7 +65,14 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
         let run = run
             .take_while(|(other, interest)| other.thread == thread && **interest != Interest::Shown)
             .count();
-        if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
+        let plumbing = |at: usize| {
+            let looks = matches!(trace.events[at].action, Action::Load { .. } | Action::Fence { .. });
+            looks && interest[at] == Interest::Own && builder.around[at].is_in_std()
+        };
+        if run > 0 && (at..at + run).all(plumbing) {
+            // What a lock looks at besides locking.
+            at += run;
+        } else if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
             builder.folded(at, &interest[at..at + run]);
             at += run;
         } else {
@@ -63,56 +80,8 @@ pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row>
             at += 1;
         }
     }
-    without_idle_switches(one_row_for_one_event(builder.rows))
-}
-
-/// What an event has to do with the failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interest {
-    /// It concerns more than its own thread.
-    Shown,
-    /// It concerns data that no other thread touches.
-    Own,
-    /// It counts handles.
-    Count,
-    /// It came of the panic.
-    Unwinding,
-}
-
-fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
-    let events = &failure.trace.events;
-    let mut unwinding: BTreeMap<u32, usize> = BTreeMap::new();
-    for (at, event) in events.iter().enumerate() {
-        let end = failure.threads.get(event.thread as usize).map(|thread| &thread.end);
-        if matches!(event.action, Action::Panic { .. }) && end == Some(&ThreadEnd::Panicked) {
-            unwinding.insert(event.thread, at);
-        }
-    }
-    let mut interest: Vec<Interest> = Vec::with_capacity(events.len());
-    for (at, event) in events.iter().enumerate() {
-        let shared = match &event.action {
-            Action::Fence { .. } => false,
-            action => place(action).is_none_or(|place| places.is_shared(place)),
-        };
-        interest.push(match () {
-            () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
-            () if around[at].counts => Interest::Count,
-            () if shared => Interest::Shown,
-            () => Interest::Own,
-        });
-    }
-    // A failure of one thread alone is told by what it did to its own data.
-    let any = |interest: &[Interest]| {
-        events.iter().zip(interest).any(|(event, i)| place(&event.action).is_some() && *i == Interest::Shown)
-    };
-    if !any(&interest) {
-        interest.iter_mut().filter(|i| **i == Interest::Own).for_each(|i| *i = Interest::Shown);
-    }
-    // The end is always worth seeing, unless it is only the end of a panic.
-    if let Some(last) = interest.last_mut().filter(|last| **last != Interest::Unwinding) {
-        *last = Interest::Shown;
-    }
-    interest
+    builder.still_waiting();
+    tidy::tidy(builder.rows)
 }
 
 /// For each event, how many of the calls around it tell nothing: the function that its thread began in and closures
@@ -133,7 +102,11 @@ fn bases(events: &[Event], around: &[Calls]) -> Vec<usize> {
     // The calls common to all events of a part.
     let mut common: BTreeMap<(u32, usize), &[Level]> = BTreeMap::new();
     let mut always_deeper: BTreeMap<(u32, usize), bool> = BTreeMap::new();
-    for (part, calls) in parts.iter().zip(around).filter(|(_, calls)| calls.own > 0) {
+    for ((part, calls), event) in parts.iter().zip(around).zip(events) {
+        // The call of an operation is made outside of it.
+        if calls.own == 0 || matches!(event.action, Action::Call { .. }) {
+            continue;
+        }
         let own = &calls.levels[..calls.own];
         let base = common.entry(*part).or_insert(own);
         *base = &base[..base.iter().zip(own).take_while(|(a, b)| a.function == b.function).count()];
@@ -155,7 +128,9 @@ struct Builder<'a> {
     places: &'a Places,
     /// The calls around each event.
     around: Vec<Calls>,
-    /// How many of them tell nothing.
+    /// What each event did, in words.
+    texts: Vec<String>,
+    /// How many of the calls around each event tell nothing.
     bases: Vec<usize>,
     threads: BTreeMap<u32, Open>,
     rows: Vec<Row>,
@@ -194,7 +169,7 @@ impl Builder<'_> {
         let events = &self.failure.trace.events;
         let event = &events[at];
         let thread = event.thread;
-        let text = words::event(&event.action, self.places);
+        let text = self.texts[at].clone();
         let line = self.around[at].line.clone();
         let kind = match &event.action {
             Action::Call { .. } => {
@@ -259,11 +234,32 @@ impl Builder<'_> {
         };
         let text = match () {
             () if all(Interest::Unwinding) => format!("({count} while unwinding)"),
+            () if all(Interest::Before) => format!("{name}({count}, no other thread yet)"),
             () if all(Interest::Count) && run == 1 && !name.is_empty() => name.trim_end().to_owned(),
             () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
             () => format!("{name}({count}, nothing shared)"),
         };
         self.push(RowKind::Folded, thread, depth, text, line, run as u64);
+    }
+
+    /// Rows for the threads that wait at the end and whose last event does not say so.
+    fn still_waiting(&mut self) {
+        if !matches!(self.failure.kind, Kind::Deadlock | Kind::Livelock) {
+            return;
+        }
+        for (thread, state) in self.failure.threads.iter().enumerate() {
+            let ThreadEnd::Waiting { on, at, .. } = &state.end else { continue };
+            let last = self.failure.trace.events.iter().rev().find(|event| event.thread as usize == thread);
+            let Some(last) = last.filter(|last| !matches!(last.action, Action::Wait { .. })) else {
+                continue;
+            };
+            // Where its last event was tells nothing new.
+            let line = at.filter(|_| last.at != *at).and_then(|at| {
+                let lines = Lines::of(&self.failure.trace);
+                calls(&self.failure.trace, Some(at), &lines).line
+            });
+            self.push(RowKind::Event, thread as u32, 0, format!("waits for {}", words::named(on)), line, 0);
+        }
     }
 
     fn beyond_base(&self, at: usize) -> Vec<Level> {
@@ -345,49 +341,6 @@ impl Builder<'_> {
     ) {
         self.rows.push(Row { kind, thread, depth, within: None, text, line, events });
     }
-}
-
-/// Puts a call and the only thing that happened inside it on one row.
-fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
-    let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
-    // From the end: the depths of each thread's next row, and of the one after it.
-    let mut ahead: BTreeMap<u32, (Option<usize>, Option<usize>)> = BTreeMap::new();
-    for row in rows.into_iter().rev() {
-        let (next, after) = ahead.entry(row.thread).or_default();
-        if let (RowKind::Call, 0, Some(inside)) = (row.kind, row.events, merged.last_mut())
-            && matches!(inside.kind, RowKind::Event | RowKind::Panic)
-            && inside.within.is_none()
-            && (inside.thread, inside.depth) == (row.thread, row.depth + 1)
-            && after.is_none_or(|after| after <= row.depth)
-        {
-            inside.within = Some(row.text);
-            inside.depth = row.depth;
-            *next = Some(row.depth);
-            continue;
-        }
-        if row.kind != RowKind::Switch {
-            (*next, *after) = (Some(row.depth), *next);
-        }
-        merged.push(row);
-    }
-    merged.reverse();
-    merged
-}
-
-/// Leaves out the switches to threads that did nothing to be seen before they were left again.
-fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
-    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let is_switch = |row: &Row| row.kind == RowKind::Switch;
-        if is_switch(&row) && kept.last().is_some_and(is_switch) {
-            kept.pop();
-        }
-        if is_switch(&row) && kept.last().is_some_and(|last| last.thread == row.thread) {
-            continue;
-        }
-        kept.push(row);
-    }
-    kept
 }
 
 fn common(one: &[Level], other: &[Level]) -> usize {

@@ -1,6 +1,7 @@
 //! A failure as a page in the terminal: what went wrong, who waits for whom, and how it came about.
 
 mod calls;
+mod interest;
 mod interleaving;
 mod layout;
 mod places;
@@ -8,6 +9,7 @@ mod scenario;
 mod style;
 mod summary;
 mod text;
+mod tidy;
 mod words;
 
 use std::path::Path;

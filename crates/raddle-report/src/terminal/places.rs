@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::failure::{Action, Failure, Place};
+use crate::failure::{Action, Failure, Place, ThreadEnd, Value};
 
 /// The places that the trace's events touched.
 pub(super) struct Places {
     names: BTreeMap<u64, String>,
-    /// Numbers for places without a name: shared ones first, in the order of their first events.
+    /// Numbers for places without a name, in the order of their first events: shared ones, what values point to, others.
     numbers: BTreeMap<u64, usize>,
     shared: BTreeSet<u64>,
 }
@@ -37,9 +37,14 @@ impl Places {
         }
         let shared = touched.into_iter().filter(|(_, (threads, written))| threads.len() > 1 && *written);
         places.shared = shared.map(|(address, _)| address).collect();
+        places.share_what_is_awaited(failure);
         // Low numbers for those that will be seen.
-        order.sort_by_key(|address| !places.shared.contains(address));
-        places.tell_apart(&order);
+        let (seen, others): (Vec<u64>, Vec<u64>) =
+            order.into_iter().partition(|address| places.shared.contains(address));
+        let mut uses = BTreeMap::new();
+        places.tell_apart(&seen, &mut uses);
+        places.number_pointers(failure);
+        places.tell_apart(&others, &mut uses);
         places
     }
 
@@ -50,6 +55,17 @@ impl Places {
             (None, Some(number)) => format!("#{number}"),
             (None, None) => format!("{:#x}", place.address),
         }
+    }
+
+    /// A value that points somewhere: `&TAIL`, `&#3`, with the bits that are kept in the low end of a pointer, `&#3+1`.
+    pub(super) fn pointer(&self, value: Value, size: u8) -> Option<String> {
+        let (address, bits) = pointed_to(value, size)?;
+        let name = match (self.names.get(&address), self.numbers.get(&address)) {
+            (Some(name), _) => name.clone(),
+            (None, Some(number)) => format!("#{number}"),
+            (None, None) => return None,
+        };
+        Some(if bits == 0 { format!("&{name}") } else { format!("&{name}+{bits}") })
     }
 
     /// Whether more than one thread touched the place, and one wrote to it.
@@ -64,9 +80,32 @@ impl Places {
         numbered
     }
 
+    /// Numbers what values point to, so that the same pointer can be seen to be the same.
+    fn number_pointers(&mut self, failure: &Failure) {
+        for event in &failure.trace.events {
+            let Some(place) = place(&event.action) else { continue };
+            for value in values(&event.action) {
+                let Some((address, _)) = pointed_to(value, place.size) else { continue };
+                if !self.names.contains_key(&address) {
+                    let next = self.numbers.len() + 1;
+                    self.numbers.entry(address).or_insert(next);
+                }
+            }
+        }
+    }
+
+    /// What a thread waits for at the end concerns it, even if it has not touched it.
+    fn share_what_is_awaited(&mut self, failure: &Failure) {
+        for thread in &failure.threads {
+            let ThreadEnd::Waiting { on, .. } = &thread.end else { continue };
+            let Some(awaited) = on.split('`').nth(1) else { continue };
+            let named = self.names.iter().filter(|(_, name)| *name == without_modules(awaited));
+            self.shared.extend(named.map(|(address, _)| *address).collect::<Vec<_>>());
+        }
+    }
+
     /// Numbers what has no name, and different places of the same name, in this order.
-    fn tell_apart(&mut self, order: &[u64]) {
-        let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+    fn tell_apart(&mut self, order: &[u64], uses: &mut BTreeMap<String, usize>) {
         for address in order {
             match self.names.get_mut(address) {
                 Some(name) => {
@@ -78,7 +117,7 @@ impl Places {
                 }
                 None => {
                     let next = self.numbers.len() + 1;
-                    self.numbers.insert(*address, next);
+                    self.numbers.entry(*address).or_insert(next);
                 }
             }
         }
@@ -96,6 +135,23 @@ pub(super) fn place(action: &Action) -> Option<&Place> {
         | Action::Woken { place, .. }
         | Action::Wake { place, .. } => Some(place),
         _ => None,
+    }
+}
+
+/// Where a value points if it looks like a pointer, and the bits in its low end. Programs and their heaps lie high in the
+/// lower half of the address space, where few other numbers are.
+fn pointed_to(value: Value, size: u8) -> Option<(u64, u64)> {
+    let value = u64::try_from(value.0).ok().filter(|value| (1 << 40..1 << 47).contains(value))?;
+    (size == 8).then_some((value & !7, value & 7))
+}
+
+/// The values that an event read or wrote.
+fn values(action: &Action) -> Vec<Value> {
+    match action {
+        Action::Load { value, .. } | Action::Store { value, .. } => vec![*value],
+        Action::Rmw { read, written, .. } => vec![*read, *written],
+        Action::Cas { expected, new, read, .. } => vec![*expected, *new, *read],
+        _ => Vec::new(),
     }
 }
 

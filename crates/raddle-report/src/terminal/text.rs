@@ -44,13 +44,17 @@ impl Line {
 
     pub(super) fn push(&mut self, paint: Paint, text: impl Into<String>) {
         let text = text.into();
-        if !text.is_empty() {
-            self.0.push((paint, text));
+        match self.0.last_mut() {
+            Some((last, before)) if *last == paint => before.push_str(&text),
+            _ if text.is_empty() => {}
+            _ => self.0.push((paint, text)),
         }
     }
 
     pub(super) fn append(&mut self, other: Line) {
-        self.0.extend(other.0);
+        for (paint, text) in other.0 {
+            self.push(paint, text);
+        }
     }
 
     pub(super) fn width(&self) -> usize {

@@ -10,6 +10,7 @@ pub(super) fn tag(thread: u32) -> String {
 
 /// What an event did, as a line of code where it has one.
 pub(super) fn event(action: &Action, places: &Places) -> String {
+    let number = |value: Value, size: u8| places.pointer(value, size).unwrap_or_else(|| number(value, size));
     match action {
         Action::Load { place, order, value } => {
             format!("{}.load({}) -> {}", places.name(place), only(*order), number(*value, place.size))
@@ -69,6 +70,30 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
     }
 }
 
+/// What an event inside a function of the standard library's mutex means: the numbers that it keeps there are its own
+/// affair.
+pub(super) fn locking(function: &str, action: &Action, places: &Places) -> Option<String> {
+    let locks = matches!(function, "Mutex::lock" | "Mutex::try_lock");
+    let unlocks = function == "MutexGuard::drop";
+    Some(match action {
+        Action::Cas { place, expected, read, .. } if locks && read == expected => {
+            format!("locks {}", places.name(place))
+        }
+        Action::Cas { place, .. } if locks => format!("finds {} locked", places.name(place)),
+        Action::Rmw { place, op, read, .. } if locks && op == "swap" => match read.0 {
+            0 => format!("locks {}", places.name(place)),
+            _ => format!("finds {} locked", places.name(place)),
+        },
+        Action::Rmw { place, op, written: Value(0), .. } if unlocks && op == "swap" => {
+            format!("unlocks {}", places.name(place))
+        }
+        Action::Wait { place, blocks: true, timeout_ns: None, .. } if locks => {
+            format!("waits for {}", places.name(place))
+        }
+        _ => return None,
+    })
+}
+
 /// The change of threads before an event, and why the thread before was left.
 pub(super) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
     let events = &failure.trace.events;
@@ -112,10 +137,11 @@ pub(super) fn named(on: &str) -> String {
     }
 }
 
-/// A thread with its own name, where it has one: `T1 worker`.
+/// A thread with its own name, where it has one: `T1 worker`. The thread that runs the closure is `main`.
 pub(super) fn full_name(failure: &Failure, thread: u32) -> String {
     match failure.threads.get(thread as usize).and_then(|thread| thread.name.as_deref()) {
         Some(name) => format!("{} {name}", tag(thread)),
+        None if thread == 0 => "T0 main".to_owned(),
         None => tag(thread),
     }
 }

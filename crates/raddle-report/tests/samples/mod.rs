@@ -208,10 +208,8 @@ pub(crate) fn deadlock() -> Failure {
         .event(2, "", Action::Begin)
         .event(2, &transfer(20), cas(b(), Acquire, 0, 1, 0))
         .event(1, &transfer(21), cas(b(), Acquire, 0, 1, 1))
-        .event(1, &transfer(21), rmw("swap", b(), Acquire, 1, 2))
         .event(1, &transfer(21), wait(b(), 2))
         .after(Switch::Blocked, 2, &transfer(21), cas(a(), Acquire, 0, 1, 1))
-        .event(2, &transfer(21), rmw("swap", a(), Acquire, 1, 2))
         .event(2, &transfer(21), wait(a(), 2))
         .done()
 }
@@ -231,6 +229,8 @@ pub(crate) fn livelock() -> Failure {
     .found_by("pct:3", 7, 1203)
     .event(1, "", Action::Begin)
     .event(1, &wait(12), store(unnamed(0x7f00_0010), Relaxed, 1))
+    .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
+    .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
     .event(1, &wait(13), load(unnamed(0x7f00_0014), Relaxed, 0))
     .event(1, &wait(14), Action::Yield)
     .after(Switch::Spinning, 2, "", Action::Begin)
@@ -279,11 +279,17 @@ pub(crate) fn scenario() -> Failure {
         call: call.to_owned(),
         result: result.map(str::to_owned),
     };
-    let push = |line: u32| format!("my_crate::Queue<T>::push src/queue.rs:{line}");
-    let node = |line: u32| {
-        format!("my_crate::Queue<T>::push src/queue.rs:20 > my_crate::Node<T>::new src/queue.rs:{line}")
+    let push = |line: u32| {
+        format!("queue::Model::push tests/queue.rs:9 > my_crate::Queue<T>::push src/queue.rs:{line}")
     };
-    let pop = |line: u32| format!("my_crate::Queue<T>::pop src/queue.rs:{line}");
+    let node = |line: u32| {
+        format!(
+            "queue::Model::push tests/queue.rs:9 > my_crate::Queue<T>::push src/queue.rs:20 > my_crate::Node<T>::new src/queue.rs:{line}"
+        )
+    };
+    let pop = |line: u32| {
+        format!("queue::Model::pop tests/queue.rs:13 > my_crate::Queue<T>::pop src/queue.rs:{line}")
+    };
     Sample::new("queue::Model", Kind::Panic, "no order of the operations explains the results")
         .scenario(Scenario {
             init: vec![operation("push(1)", Some("()"))],
@@ -296,21 +302,35 @@ pub(crate) fn scenario() -> Failure {
         .thread(Some("main"), ThreadEnd::Finished)
         .thread(None, ThreadEnd::Finished)
         .thread(None, ThreadEnd::Finished)
+        .event(0, "queue::run tests/queue.rs:20", Action::Call { call: "push(1)".to_owned() })
+        .event(0, &push(21), load(named("self.tail"), Acquire, 0))
+        .event(0, &push(22), store(named("self.tail"), Release, 1))
+        .event(
+            0,
+            "queue::run tests/queue.rs:20",
+            Action::Return { call: "push(1)".to_owned(), result: "()".to_owned() },
+        )
+        .event(0, "queue::run tests/queue.rs:21", Action::Spawn { thread: 1 })
+        .event(0, "queue::run tests/queue.rs:22", Action::Spawn { thread: 2 })
         .event(1, "", Action::Call { call: "push(2)".to_owned() })
-        .event(1, &node(50), store(unnamed(0x7f00_1000), Relaxed, 2))
-        .event(1, &node(51), store(unnamed(0x7f00_1008), Relaxed, 0))
+        .event(1, &node(50), store(unnamed(0x2000_0000_1000), Relaxed, 2))
+        .event(1, &node(51), store(unnamed(0x2000_0000_1008), Relaxed, 0))
         .event(1, &node(52), Action::Fence { order: Release })
-        .event(1, &push(21), load(named("self.tail"), Acquire, 0x7f3a_0000_1230))
+        .event(1, &push(21), load(named("self.tail"), Acquire, 0x2000_0000_1230))
         .event(2, "", Action::Call { call: "pop()".to_owned() })
-        .event(2, &pop(33), load(named("self.head"), Acquire, 0x7f3a_0000_1230))
-        .event(2, &pop(34), cas(named("self.head"), AcqRel, 0x7f3a_0000_1230, 0, 0x7f3a_0000_1230))
+        .event(2, &pop(33), load(named("self.head"), Acquire, 0x2000_0000_1230))
+        .event(2, &pop(34), cas(named("self.head"), AcqRel, 0x2000_0000_1230, 0, 0x2000_0000_1230))
         .event(2, "", Action::Return { call: "pop()".to_owned(), result: "Some(1)".to_owned() })
-        .event(1, &push(22), cas(named("self.tail"), AcqRel, 0x7f3a_0000_1230, 0x7f00_1000, 0x7f3a_0000_1230))
+        .event(
+            1,
+            &push(22),
+            cas(named("self.tail"), AcqRel, 0x2000_0000_1230, 0x2000_0000_1000, 0x2000_0000_1230),
+        )
         .event(1, "", Action::Return { call: "push(2)".to_owned(), result: "()".to_owned() })
         .event(1, "", Action::Call { call: "pop()".to_owned() })
         .event(1, &pop(33), load(named("self.head"), Acquire, 0))
         .event(1, "", Action::Return { call: "pop()".to_owned(), result: "Some(1)".to_owned() })
-        .event(2, &pop(33), load(named("self.tail"), Relaxed, 0x7f00_1000))
+        .event(2, &pop(33), load(named("self.tail"), Relaxed, 0x2000_0000_1000))
         .done()
 }
 

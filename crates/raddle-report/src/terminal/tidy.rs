@@ -1,0 +1,94 @@
+//! Fewer rows that say the same.
+
+use std::collections::BTreeMap;
+
+use super::interleaving::{Row, RowKind};
+
+/// Leaves out of the rows what tells nothing more.
+pub(super) fn tidy(rows: Vec<Row>) -> Vec<Row> {
+    without_repetition(without_idle_switches(one_row_for_quiet_operations(one_row_for_one_event(rows))))
+}
+
+/// An operation inside which nothing is to be seen is its result.
+fn one_row_for_quiet_operations(rows: Vec<Row>) -> Vec<Row> {
+    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+    for mut row in rows {
+        // From the operation's return back to its call, over what was folded.
+        let quiet =
+            kept.iter().rev().take_while(|last| last.kind == RowKind::Folded && last.thread == row.thread);
+        let call = kept.len().checked_sub(quiet.count() + 1).map(|at| (at, &kept[at]));
+        if let Some((at, call)) = call
+            && (row.kind, call.kind) == (RowKind::Event, RowKind::Call)
+            && (row.thread, row.depth) == (call.thread, call.depth)
+            && row.text.strip_prefix(&call.text).is_some_and(|rest| rest.starts_with(" -> "))
+        {
+            row.line = call.line.clone();
+            row.events += kept.drain(at..).map(|row| row.events).sum::<u64>();
+        }
+        kept.push(row);
+    }
+    kept
+}
+
+/// Puts a call and the only thing that happened inside it on one row.
+fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
+    let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
+    // From the end: the depths of each thread's next row, and of the one after it.
+    let mut ahead: BTreeMap<u32, (Option<usize>, Option<usize>)> = BTreeMap::new();
+    for row in rows.into_iter().rev() {
+        let (next, after) = ahead.entry(row.thread).or_default();
+        if let (RowKind::Call, 0, Some(inside)) = (row.kind, row.events, merged.last_mut())
+            && matches!(inside.kind, RowKind::Event | RowKind::Panic)
+            && inside.within.is_none()
+            && (inside.thread, inside.depth) == (row.thread, row.depth + 1)
+            && after.is_none_or(|after| after <= row.depth)
+        {
+            inside.within = Some(row.text);
+            inside.depth = row.depth;
+            *next = Some(row.depth);
+            continue;
+        }
+        if row.kind != RowKind::Switch {
+            (*next, *after) = (Some(row.depth), *next);
+        }
+        merged.push(row);
+    }
+    merged.reverse();
+    merged
+}
+
+/// Leaves out the switches to threads that did nothing to be seen before they were left again.
+fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
+    let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let is_switch = |row: &Row| row.kind == RowKind::Switch;
+        if is_switch(&row) && kept.last().is_some_and(is_switch) {
+            kept.pop();
+        }
+        if is_switch(&row) && kept.last().is_some_and(|last| last.thread == row.thread) {
+            continue;
+        }
+        kept.push(row);
+    }
+    kept
+}
+
+/// One row for what a thread did several times in a row, such as looking at a place until it changes.
+fn without_repetition(rows: Vec<Row>) -> Vec<Row> {
+    let same = |a: &Row, b: &Row| {
+        a.kind == RowKind::Event
+            && b.kind == RowKind::Event
+            && (a.thread, a.depth, &a.within, &a.text, &a.line)
+                == (b.thread, b.depth, &b.within, &b.text, &b.line)
+    };
+    let mut kept = Vec::with_capacity(rows.len());
+    for run in rows.chunk_by(same) {
+        let mut row = run[0].clone();
+        if run.len() > 1 {
+            row.text = format!("{} ({} times)", row.text, run.len());
+            row.events = run.iter().map(|row| row.events).sum();
+        }
+        kept.push(row);
+    }
+    kept
+}
