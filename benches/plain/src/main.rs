@@ -3,7 +3,7 @@
 //! ```text
 //! plain loom <program> <seconds>
 //! plain shuttle <program> <random|pct|dfs> <seconds>
-//! plain switch <bare|fs> <seconds>
+//! plain switch <bare|fs|call> <seconds>
 //! plain event <kind> <seconds>
 //! plain test <name> <seconds>
 //! ```

@@ -2,20 +2,25 @@
 
 use std::arch::asm;
 
-use corosensei::{Coroutine, CoroutineResult};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::measure;
 
-/// Times a resume and the suspend that answers it; with `fs`, the FS base is written before each.
+/// Times a resume and the suspend that answers it. With `fs`, the FS base is written before each; with `call`, the
+/// coroutine suspends in a function that it calls, as a thread does in a hook.
 pub(crate) fn switch(kind: &str, seconds: f64) {
     const PAIRS: u64 = 100_000;
-    let fs = kind == "fs";
+    let (fs, call) = (kind == "fs", kind == "call");
     let mut coroutine = Coroutine::<(), (), ()>::new(move |yielder, ()| {
         loop {
             if fs {
                 write_fs_base();
             }
-            yielder.suspend(());
+            if call {
+                suspend(yielder);
+            } else {
+                yielder.suspend(());
+            }
         }
     });
     measure::time(seconds, PAIRS, || {
@@ -29,6 +34,13 @@ pub(crate) fn switch(kind: &str, seconds: f64) {
     // It never ends, and owns nothing that would have to be dropped.
     // SAFETY: as said.
     unsafe { coroutine.force_reset() };
+}
+
+#[inline(never)]
+fn suspend(yielder: &Yielder<(), ()>) {
+    yielder.suspend(());
+    // The call must not become a jump.
+    std::hint::black_box(());
 }
 
 /// Writes the FS base as it is.

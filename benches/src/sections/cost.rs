@@ -12,10 +12,12 @@ const GOAL_AVERAGE: f64 = 40.0;
 pub(crate) fn print_parts(bench: &Bench) {
     let table = Table::new("costs of parts", &[("ns", 10), ("part", 0)]);
     let seconds = bench.seconds;
-    let switches = ["bare", "fs"].map(|kind| command(Side::Plain, &["switch", kind], seconds));
+    let switches = ["bare", "fs", "call"].map(|kind| command(Side::Plain, &["switch", kind], seconds));
     let switches = bench.nanoseconds(&switches);
     table.row(&[ns(switches[0]), "a bare coroutine switch (resume and suspend)".into()]);
     table.row(&[ns(switches[1]), "the same with two wrfsbase".into()]);
+    table
+        .row(&[ns(switches[2]), "the same without, suspended one call deep, as threads are in hooks".into()]);
 
     let programs = ["nothing", "spawn 1", "spawn 2", "spawn 4"];
     let commands = programs.map(|program| command(Side::Engine, &["explore", program, "random"], seconds));
