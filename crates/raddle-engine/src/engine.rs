@@ -15,6 +15,7 @@
 
 use std::ffi::c_void;
 use std::mem;
+use std::ops::Range;
 
 use crate::event::{Effect, Pending};
 use crate::fork::PointLog;
@@ -121,6 +122,10 @@ pub struct Engine {
     pub switches: u64,
     /// Events of the current thread since it began to run, at which others could have.
     in_a_row: u32,
+    /// The memory at the end of the last round in which all threads that were left span.
+    memory_of_round: Option<u64>,
+    /// The explorer's stack above the call of the exploration, which the closure under test may refer to.
+    outer_stack: Option<Range<usize>>,
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
@@ -128,6 +133,8 @@ pub struct Engine {
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
     pub(crate) keys: Vec<Option<KeyDestructor>>,
+    /// Memory that the execution mapped: address and length.
+    pub(crate) mappings: Vec<(usize, usize)>,
     /// What the code under test gets when it asks for random bytes.
     pub(crate) random: Rng,
     /// The points at which the strategy chose, for the process that waits for this one.
@@ -173,11 +180,14 @@ impl Engine {
             steps: 0,
             switches: 0,
             in_a_row: 0,
+            memory_of_round: None,
+            outer_stack: None,
             outcome: None,
             strategy,
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
+            mappings: Vec::new(),
             random: Rng::new(seed),
             points: None,
             trace: None,
@@ -207,6 +217,7 @@ impl Engine {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
             (*this).begin();
+            (*this).outer_stack.get_or_insert_with(|| sys::stack_above(body.addr()));
             (*this).make_thread(Start::Root(body));
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
@@ -262,15 +273,18 @@ impl Engine {
         }
     }
 
-    /// The current thread gives way: it goes on only if no other can.
-    pub(crate) fn yield_now(&mut self) {
+    /// Counts a step at which threads do not change.
+    pub(crate) fn count_step(&mut self) {
         self.steps += 1;
         self.check_limits();
+    }
+
+    /// The current thread gives way: it goes on only if no other can.
+    pub(crate) fn yield_now(&mut self) {
+        self.count_step();
         if self.runnable.len() > 1 {
             self.current().pending = Pending::NOTHING;
             self.give_way();
-        } else {
-            self.current().spin.reset();
         }
     }
 
@@ -301,8 +315,7 @@ impl Engine {
         // SAFETY: the mutex of the current thread's call; one OS thread runs all virtual threads.
         let locked = || unsafe { place.read_volatile() } != 0;
         if locked() {
-            self.steps += 1;
-            self.check_limits();
+            self.count_step();
             self.wait_for_lock(address);
         } else {
             self.point(Pending { address, effect: Effect::Lock });
@@ -434,7 +447,7 @@ impl Engine {
         self.panic = None;
         self.expired = false;
         self.ticks = 0;
-        GLOBAL.watch_plain.set(false);
+        self.memory_of_round = None;
     }
 
     /// Resumes threads as they are chosen until the execution is over.
@@ -473,6 +486,10 @@ impl Engine {
             pages.roll_back();
         }
         heap::reset();
+        for (address, len) in self.mappings.drain(..) {
+            // SAFETY: the execution mapped it and is over.
+            unsafe { sys::raw_syscall(libc::SYS_munmap, [address as i64, len as i64, 0, 0, 0, 0]) };
+        }
         self.outcome.take().expect("an execution ends with an outcome")
     }
 
@@ -623,12 +640,12 @@ impl Engine {
         }
         if !self.spinners.is_empty() {
             let stuck = |&spinner: &ThreadId| self.threads[spinner as usize].spin.stuck;
-            if self.spinners.iter().all(stuck) {
+            let memory = self.memory();
+            if self.memory_of_round.replace(memory) == Some(memory) && self.spinners.iter().all(stuck) {
                 self.outcome = Some(Outcome::Livelock);
                 return false;
             }
             self.clock.drift();
-            GLOBAL.watch_plain.set(true);
             for spinner in mem::take(&mut self.spinners) {
                 self.threads[spinner as usize].spin.next_round();
                 self.make_runnable(spinner);
@@ -655,6 +672,7 @@ impl Engine {
                 let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
                 let name = name.and_then(|event| event.name.clone());
                 let wait = Action::Wait { address, expected, blocks: true, timeout: None };
+                trace.switch(SwitchReason::Blocked);
                 trace.record(thread.id, wait, thread.paused_at.clone(), name);
             }
         }
@@ -716,9 +734,18 @@ impl Engine {
         }
     }
 
+    /// A hash of all memory that an execution can change besides the stacks of its threads.
+    fn memory(&self) -> u64 {
+        let mut hash = trace::hash_memory(0, heap::used());
+        for memory in self.outer_stack.iter().cloned().chain(self.pages.iter().flat_map(Pages::written)) {
+            hash = trace::hash_memory(hash, memory);
+        }
+        hash
+    }
+
     #[cold]
     fn spin(&mut self, read: Read) {
-        if GLOBAL.watch_plain.get() {
+        if self.memory_of_round.is_some() {
             let top = self.current().stack.top();
             let state = crate::trace::machine_state(read.pc, top);
             self.current().spin.round_ended(state);

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::atomic::AtomicU8;
 
 use crate::engine::Engine;
 use crate::thread::{KeyDestructor, VThread};
@@ -20,9 +21,7 @@ pub(crate) const MAX_KEYS: usize = 1024;
 pub struct Global {
     /// Whether the code of the engine runs, rather than the code under test. Decides where memory comes from.
     pub in_engine: Cell<bool>,
-    /// Whether plain accesses are of interest now.
-    pub watch_plain: Cell<bool>,
-    /// Whether the program is instrumented: set by the first plain write that is announced while they are watched.
+    /// Whether the code that explores is instrumented: set when its load of [`PROBE`] arrives.
     pub instrumented: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
@@ -38,15 +37,14 @@ pub struct Global {
     pub sites: Cell<*mut u8>,
 }
 
-// SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock; other threads read
-// `watch_plain` at most, whose value does not matter to them because their role is null.
+// SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock, except for
+// `instrumented`, which only ever becomes true.
 unsafe impl Sync for Global {}
 
 /// See [`Global`].
 #[unsafe(link_section = ".raddle")]
 pub static GLOBAL: Global = Global {
     in_engine: Cell::new(false),
-    watch_plain: Cell::new(false),
     instrumented: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     threads: Cell::new(Vec::new()),
@@ -68,17 +66,8 @@ pub const EXPLORER: u8 = 1;
 /// [`ROLE`] of a virtual thread.
 pub const VIRTUAL: u8 = 2;
 
-/// From here to [`end_probe`], a plain write by instrumented code sets [`Global::instrumented`].
-#[inline(never)]
-pub fn begin_probe() {
-    GLOBAL.watch_plain.set(true);
-}
-
-/// See [`begin_probe`].
-#[inline(never)]
-pub fn end_probe() {
-    GLOBAL.watch_plain.set(false);
-}
+/// Loaded by code that wants to know whether it is instrumented.
+pub static PROBE: AtomicU8 = AtomicU8::new(0);
 
 /// The engine, if the caller is a virtual thread that runs code under test.
 #[inline(always)]

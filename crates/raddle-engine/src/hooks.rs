@@ -11,7 +11,7 @@ use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::site::{self, Site};
-use crate::spin::Read;
+use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
@@ -261,21 +261,6 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     }
 }
 
-/// A plain write, while those are watched.
-///
-/// # Safety
-/// As for [`fence`].
-#[cold]
-pub unsafe fn plain_write(engine: *mut Engine, address: usize) {
-    // SAFETY: the caller's.
-    unsafe {
-        let thread = (*engine).current();
-        if !thread.stack.contains(address) {
-            thread.spin.wrote = true;
-        }
-    }
-}
-
 /// The current thread waits at `place` until it is woken, if the place holds `expected`.
 ///
 /// `deadline` is a time of the monotonic clock. Returns how the wait ended; none if the value was another.
@@ -479,8 +464,9 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
+            engine.count_step();
             let now = engine.clock.monotonic();
-            engine.has_read(Read { pc, address: 0, value: now });
+            engine.has_read(Read { pc, address: CLOCK, value: now });
             engine.clock.monotonic()
         })
     }
@@ -573,6 +559,31 @@ pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
                 None => specific.push((key, value)),
             }
         });
+    }
+}
+
+/// The code under test has mapped memory.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn mapped(engine: *mut Engine, address: usize, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.mappings.push((address, len))) };
+}
+
+/// The code under test wants memory unmapped. False if the memory existed before the execution, which must not lose it.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn may_unmap(engine: *mut Engine, address: usize, len: usize) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let inside = |&(start, size): &(usize, usize)| start <= address && address + len <= start + size;
+            let known = engine.mappings.iter().any(inside);
+            engine.mappings.retain(|&whole| whole != (address, len));
+            known
+        })
     }
 }
 

@@ -4,9 +4,12 @@
 //! out of the schedule until one of those places changes. That is a matter of scheduling only: when nobody else can run,
 //! spinners run on, because a loop may be bounded by something that the engine does not see.
 //!
-//! A *livelock* is proven, not guessed: only spinners are left, none of them wrote to memory outside its own stack for a
-//! whole round, and each came back to the very same machine state (the registers and the stack of its loop). Nothing
+//! A *livelock* is proven, not guessed: only spinners are left, and after a round of all of them the memory of the execution
+//! is what it was and each has come back to the very same machine state (the registers and the stack of its loop). Nothing
 //! will ever change then. A long honest loop differs in its counter and is never taken for one.
+
+/// The address that stands for the clock.
+pub const CLOCK: usize = 0;
 
 /// How many reads in a row, without a write of the same thread, make it worth looking for a loop.
 const PATIENCE: u32 = 24;
@@ -27,8 +30,6 @@ pub struct SpinWatch {
     anchor: Option<Read>,
     /// The machine state at the anchor, one round ago.
     state: Option<u64>,
-    /// Whether the thread wrote to plain memory outside its stack in this round.
-    pub(crate) wrote: bool,
     /// Whether the last round ended in the state it began in.
     pub(crate) stuck: bool,
 }
@@ -51,7 +52,6 @@ impl SpinWatch {
         self.reads = 0;
         self.anchor = None;
         self.state = None;
-        self.wrote = false;
         self.stuck = false;
     }
 
@@ -72,18 +72,18 @@ impl SpinWatch {
     /// Begins another round of a loop that was let go on because nobody else could run.
     pub(crate) fn next_round(&mut self) {
         self.reads = 0;
-        self.wrote = false;
     }
 
-    /// Notes the machine state in which the loop came round.
+    /// Notes the machine state in which the loop came round. One that asks for the time is not stuck: time passes.
     pub(crate) fn round_ended(&mut self, state: u64) {
-        self.stuck = self.state == Some(state) && !self.wrote;
+        self.stuck = self.state == Some(state) && self.watched().all(|read| read.address != CLOCK);
         self.state = Some(state);
     }
 
     #[cold]
     fn repeats(&mut self, latest: Read) -> bool {
-        if self.anchor.is_some_and(|anchor| anchor != latest) {
+        // Values may differ from round to round: the clock moves.
+        if self.anchor.is_some_and(|anchor| (anchor.pc, anchor.address) != (latest.pc, latest.address)) {
             return false;
         }
         let end = self.reads as usize;

@@ -1,6 +1,7 @@
 //! What one execution did. Recorded only while an execution is replayed for its report, so that the search pays nothing.
 
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 
 use crate::event::{Order, Rmw};
 use crate::thread::ThreadId;
@@ -144,12 +145,8 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> u64 {
             for register in [3, 6, 12, 13, 14, 15] {
                 search.hash = mix(search.hash, _Unwind_GetGR(context, register) as u64);
             }
-            let mut address = _Unwind_GetCFA(context) & !7;
-            search.hash = mix(search.hash, address as u64);
-            while address < search.top {
-                search.hash = mix(search.hash, (address as *const u64).read());
-                address += 8;
-            }
+            let frame = _Unwind_GetCFA(context);
+            search.hash = hash_memory(mix(search.hash, frame as u64), frame..search.top);
         }
         STOP
     }
@@ -157,6 +154,17 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> u64 {
     // SAFETY: the callback gets the search it expects.
     unsafe { _Unwind_Backtrace(visit, (&raw mut search).cast()) };
     search.hash
+}
+
+/// Mixes the contents of memory, in whole words, into a hash. The memory must be readable.
+pub(crate) fn hash_memory(mut hash: u64, memory: Range<usize>) -> u64 {
+    let mut address = memory.start & !7;
+    while address + 8 <= memory.end {
+        // SAFETY: the caller's; one OS thread runs everything that could change it.
+        hash = mix(hash, unsafe { (address as *const u64).read_volatile() });
+        address += 8;
+    }
+    hash
 }
 
 fn mix(hash: u64, value: u64) -> u64 {

@@ -15,7 +15,7 @@ use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use raddle_engine::event::{Order, Rmw};
-use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::global::{GLOBAL, PROBE, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, Caller};
 
 macro_rules! entry {
@@ -55,7 +55,12 @@ macro_rules! atomics {
                 unsafe {
                     match engine_of_virtual_thread() {
                         Some(engine) => hooks::load(engine, Caller { pc, fp }, place, Order::from_abi(order)),
-                        None => (*place.cast::<$atomic>()).load(Ordering::SeqCst),
+                        None => {
+                            if place.addr() == (&raw const PROBE).addr() {
+                                GLOBAL.instrumented.set(true);
+                            }
+                            (*place.cast::<$atomic>()).load(Ordering::SeqCst)
+                        }
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! `malloc` and its relatives. Where the memory comes from is [`raddle_engine::isolate::heap`]'s decision.
+//! `malloc` and its relatives, `mmap` and `munmap`. Where the memory comes from is [`raddle_engine::isolate::heap`]'s decision.
 //!
 //! A block that existed before the exploration is never freed within it: its owner is rolled back after each execution and must
 //! find it, and the C library's notes about its blocks are rolled back with them.
@@ -7,7 +7,65 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::hooks;
 use raddle_engine::isolate::heap::{self, Source};
+use raddle_engine::sys::raw_syscall;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: the contract of `mmap`.
+    unsafe {
+        let args = [address as i64, len as i64, protection.into(), flags.into(), file.into(), offset];
+        let mapped = raw_syscall(libc::SYS_mmap, args);
+        if (-4095..0).contains(&mapped) {
+            *libc::__errno_location() = -mapped as c_int;
+            return libc::MAP_FAILED;
+        }
+        if let Some(engine) = engine_of_virtual_thread() {
+            hooks::mapped(engine, mapped as usize, len);
+        }
+        mapped as *mut c_void
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap64(
+    address: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: the contract of `mmap64`, which is that of `mmap` where addresses have 64 bits.
+    unsafe { mmap(address, len, protection, flags, file, offset) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn munmap(address: *mut c_void, len: usize) -> c_int {
+    // SAFETY: the contract of `munmap`.
+    unsafe {
+        if let Some(engine) = engine_of_virtual_thread()
+            && !hooks::may_unmap(engine, address.addr(), len)
+        {
+            return 0;
+        }
+        let error = -raw_syscall(libc::SYS_munmap, [address as i64, len as i64, 0, 0, 0, 0]) as c_int;
+        if error != 0 {
+            *libc::__errno_location() = error;
+            return -1;
+        }
+        0
+    }
+}
 
 unsafe extern "C" {
     fn __libc_malloc(size: usize) -> *mut c_void;

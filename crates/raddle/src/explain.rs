@@ -299,7 +299,8 @@ impl<'a> Explainer<'a> {
                         Some(name) => format!("{what} `{name}`"),
                         None => what.to_owned(),
                     };
-                    let holder = holders.holder(address).filter(|&holder| holder != id || what == "mutex");
+                    let has_holder = matches!(what, "mutex" | "read-write lock" | "initialisation");
+                    let holder = holders.holder(address).filter(|_| has_holder);
                     ThreadEnd::Waiting { on, held_by: holder.map(Into::into), at }
                 }
             };

@@ -1,6 +1,6 @@
 //! Explorations of a closure.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use raddle_engine::global::{self, GLOBAL};
+use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
@@ -148,11 +148,8 @@ impl Explorer {
     /// If an option in the environment is wrong, or if the execution that failed cannot be repeated.
     #[track_caller]
     pub fn try_run<T: Ord + Clone>(self, body: impl Fn() -> T) -> Result<Report<T>, Box<Failure>> {
-        // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this write.
-        global::begin_probe();
-        // SAFETY: nothing reads the cell, and explorations that write it at the same time write the same.
-        unsafe { *PROBE.0.get() = 1 };
-        global::end_probe();
+        // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
+        PROBE.load(Ordering::Relaxed);
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -189,14 +186,6 @@ impl Explorer {
         })
     }
 }
-
-/// A place that nothing reads: writing it tells whether the writer is instrumented.
-struct Probe(UnsafeCell<u64>);
-
-// SAFETY: see where it is written.
-unsafe impl Sync for Probe {}
-
-static PROBE: Probe = Probe(UnsafeCell::new(0));
 
 /// Explorations of this process so far: a test may make several, and a failure belongs to one.
 static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
@@ -278,8 +267,7 @@ pub(crate) fn same_execution(original: &Found, replay: &Found) -> bool {
         ref other => other.clone(),
     };
     without_address(&original.outcome) == without_address(&replay.outcome)
-        // Where a signal ends an execution depends on the moment, so the rest may differ.
-        && (original.outcome == Outcome::TimeLimit
+        && (ends_by_signal(&original.outcome)
             || (original.schedule == replay.schedule && original.steps == replay.steps))
 }
 
@@ -297,6 +285,11 @@ pub(crate) fn fail(failure: &Failure) -> ! {
     eprintln!("{text}");
     let plain = Style { colour: false, ..style };
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
+}
+
+/// Where a signal ends an execution depends on the moment or on how deep the stack is, and recording changes both.
+fn ends_by_signal(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::TimeLimit | Outcome::StackOverflow { .. })
 }
 
 /// How to print: as `cargo raddle` says, which sees the terminal, else by what can be seen from here.

@@ -9,7 +9,7 @@ use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
 use raddle_engine::{Config, Outcome, Search};
 use raddle_reflect::Program;
-use raddle_report::{Failure, render};
+use raddle_report::{Failure, Kind, render};
 
 use crate::build;
 use crate::explain::explain;
@@ -69,7 +69,9 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     let mut failure = explain(&found, &trace, program.as_ref(), build::test_name(at));
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
-    let same = failure.kind == recorded.kind && failure.trace.events.len() == recorded.trace.events.len();
+    let by_signal = matches!(failure.kind, Kind::TimeLimit | Kind::StackOverflow);
+    let as_long = failure.trace.events.len() == recorded.trace.events.len();
+    let same = failure.kind == recorded.kind && (as_long || by_signal);
     let text = render(&failure, style(), Some(&request.path));
     match same {
         true => end(REPRODUCED, &text),

@@ -94,6 +94,11 @@ pub fn init() {
     });
 }
 
+/// What the execution has used of its heap so far.
+pub(crate) fn used() -> std::ops::Range<usize> {
+    with_arena(false, |arena| arena.start..arena.next)
+}
+
 /// The most bytes that executions had allocated at one time.
 pub fn peak() -> usize {
     with_arena(false, |arena| arena.peak.max(arena.next - arena.start))

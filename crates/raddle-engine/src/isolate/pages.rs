@@ -89,6 +89,14 @@ impl Pages {
         true
     }
 
+    /// The pages that were written since the exploration began.
+    pub(crate) fn written(&self) -> impl Iterator<Item = Range<usize>> {
+        self.dirty.iter().map(|&(region, page)| {
+            let start = self.regions[region as usize].memory.start + page as usize * PAGE;
+            start..start + PAGE
+        })
+    }
+
     /// Writes back every page that was written since the exploration began.
     pub fn roll_back(&self) {
         for &(region, page) in &self.dirty {

@@ -113,7 +113,7 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
 /// How far apart the columns are. Only one thread acts in a row, so that a text may run over the columns to its right:
 /// the columns must be narrow enough for what the last ones have to say.
 fn column_width(rows: &[Row], threads: &[u32], room: usize) -> usize {
-    let widest = (room / threads.len()).min(MAX_COLUMN);
+    let widest = (room / threads.len().max(1)).min(MAX_COLUMN);
     let fitting = |length: fn(&Body) -> usize| {
         let columns = threads.iter().enumerate().skip(1).map(|(number, &thread)| {
             let of_thread = rows.iter().filter(|row| row.thread == thread && row.kind != RowKind::Switch);

@@ -1,0 +1,53 @@
+//! What people and CI run in this repository: `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`.
+#![forbid(unsafe_code)]
+
+use std::process::{Command, ExitCode};
+
+/// Packages whose tests explore: they are built with instrumentation, each test in a process of its own.
+const EXPLORING: [&str; 2] = ["raddle-suite-real-crates", "raddle-suite-broken"];
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1);
+    let passed = match task.as_deref() {
+        Some("test") => test(),
+        Some("lint") => lint(),
+        Some("bench") => run(cargo().args(["run", "--release", "--package", "raddle-benches"])),
+        _ => {
+            eprintln!("use `cargo xtask test`, `cargo xtask lint` or `cargo xtask bench`");
+            return ExitCode::from(2);
+        }
+    };
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// All tests: those of ordinary code by `cargo test`, those that explore by `cargo raddle test`. Both are run even if
+/// the first fails.
+fn test() -> bool {
+    let mut ordinary = cargo();
+    ordinary.args(["test", "--workspace", "--all-features"]);
+    let mut exploring = cargo();
+    exploring.args(["run", "--quiet", "--package", "cargo-raddle", "--", "test", "--no-fail-fast"]);
+    for package in EXPLORING {
+        ordinary.args(["--exclude", package]);
+        exploring.args(["--package", package]);
+    }
+    let ordinary = run(&mut ordinary);
+    run(&mut exploring) && ordinary
+}
+
+fn lint() -> bool {
+    let mut docs = cargo();
+    docs.args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings");
+    run(cargo().args(["fmt", "--all", "--check"]))
+        && run(cargo().args(["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-D", "warnings"]))
+        && run(&mut docs)
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn run(command: &mut Command) -> bool {
+    eprintln!("+ {command:?}");
+    command.status().is_ok_and(|status| status.success())
+}
