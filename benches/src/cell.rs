@@ -94,3 +94,17 @@ fn median(mut runs: Vec<(f64, Values)>) -> Option<Values> {
     let middle = runs.len() / 2;
     runs.into_iter().nth(middle).map(|(_, values)| values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_run_in_the_middle() {
+        let run = |key: f64| (key, Values([("key".into(), key.to_string())].into()));
+        let of = |keys: &[f64]| median(keys.iter().map(|&key| run(key)).collect())?.get("key");
+        assert_eq!(of(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(of(&[5.0]), Some(5.0));
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -76,3 +76,15 @@ pub(crate) fn mib(kib: Option<f64>) -> String {
 pub(crate) fn none() -> String {
     "-".into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        let texts = [1.0, 999.6, 12345.0, 1234567.0].map(|value| count(Some(value)));
+        assert_eq!(texts, ["1", "1,000", "12,345", "1,234,567"]);
+        assert_eq!(count(None), "-");
+    }
+}
