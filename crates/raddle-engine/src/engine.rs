@@ -29,7 +29,7 @@ use crate::site::{Classify, Site};
 use crate::spin::Read;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
-use crate::thread::{KeyDestructor, Start, State, ThreadId, VThread, Wake};
+use crate::thread::{KeyDestructor, Start, State, ThreadId, Threads, VThread, Wake};
 use crate::time::Clock;
 use crate::trace::{self, Action, Namer, SwitchReason, Trace};
 
@@ -103,7 +103,7 @@ const MOST_IN_A_ROW: u32 = 1000;
 /// The machine. There is one per exploration.
 pub struct Engine {
     /// The threads, by number. The first `alive` belong to the current execution; the rest are kept for later ones.
-    pub threads: Vec<Box<VThread>>,
+    pub(crate) threads: Threads,
     /// How many threads the current execution has made.
     pub alive: usize,
     /// The threads that can run, in ascending order.

@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::atomic::AtomicU8;
 
 use crate::engine::Engine;
-use crate::thread::{KeyDestructor, VThread};
+use crate::thread::{KeyDestructor, Threads};
 
 /// As many keys as glibc has (`PTHREAD_KEYS_MAX`).
 pub(crate) const MAX_KEYS: usize = 1024;
@@ -26,7 +26,7 @@ pub struct Global {
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
-    pub(crate) threads: Cell<Vec<Box<VThread>>>,
+    pub(crate) threads: Cell<Threads>,
     /// Destructors of the thread-specific keys that exist outside executions.
     pub(crate) key_destructors: [Cell<Option<KeyDestructor>>; MAX_KEYS],
     /// First address of the program's code.

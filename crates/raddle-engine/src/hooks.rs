@@ -9,7 +9,6 @@ use std::ffi::c_void;
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
-use crate::isolate::heap;
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -657,8 +656,15 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
     }
 }
 
-/// Whether a block belongs to the process, in which case an execution must not free it for good.
-#[inline]
-pub fn survives_execution(address: usize) -> bool {
-    !heap::owns(address)
+/// The code under test frees a block that is free already: what glibc ends a process for.
+///
+/// # Safety
+/// As for [`fence`].
+#[cold]
+pub unsafe fn double_free(engine: *mut Engine, address: usize) -> ! {
+    // SAFETY: the caller's.
+    unsafe {
+        panicked(engine, || format!("double free of {address:#x}"));
+        end_process(engine, Some(libc::SIGABRT), 0)
+    }
 }

@@ -172,6 +172,8 @@ impl Pauser {
     }
 }
 
+type Body = Box<dyn FnOnce(Pauser) -> End>;
+
 /// Passes control between the explorer and one OS thread.
 pub(crate) struct Baton {
     /// Whose turn it is.
@@ -180,7 +182,7 @@ pub(crate) struct Baton {
     handle: Cell<libc::pthread_t>,
     stack: SlotStack,
     request: Cell<Option<*mut dyn FnMut()>>,
-    body: Cell<Option<Box<dyn FnOnce(Pauser) -> End>>>,
+    body: Cell<Option<Body>>,
 }
 
 const EXPLORERS: u32 = 0;

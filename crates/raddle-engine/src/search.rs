@@ -384,7 +384,7 @@ impl<'a> Search<'a> {
             });
             std::thread::sleep(Duration::from_micros(if polls < 100 { 50 } else { 1000 }));
             polls += 1;
-            if polls % 250 == 0 {
+            if polls.is_multiple_of(250) {
                 let executions = shared.executions.load(SeqCst);
                 let depth = shared.depth.load(SeqCst) as usize;
                 (self.config.progress)(&Progress { config: self.config, executions, depth });

@@ -101,6 +101,13 @@ pub struct VThread {
     pub(crate) pauser: Option<Pauser>,
 }
 
+/// The threads of an execution, by number.
+#[allow(
+    clippy::vec_box,
+    reason = "a thread must stay where it is while it runs, and may make others meanwhile"
+)]
+pub(crate) type Threads = Vec<Box<VThread>>;
+
 impl VThread {
     pub(crate) fn new(id: usize, stack_size: usize) -> VThread {
         let slot = SlotStack::map(id, stack_size);

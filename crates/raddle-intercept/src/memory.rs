@@ -134,7 +134,11 @@ unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: the contract of `free`.
     unsafe {
         if heap::owns(block.addr()) {
-            heap::free(block.cast());
+            if !heap::free(block.cast())
+                && let Some(engine) = engine_of_virtual_thread()
+            {
+                hooks::double_free(engine, block.addr());
+            }
         } else if heap::source() == Source::Process {
             __libc_free(block);
         }

@@ -94,7 +94,7 @@ fn message(found: &Found, threads: &[failure::Thread]) -> String {
         ),
         Outcome::Crash { signal, address, .. } => match signal_name(*signal) {
             "SIGABRT" => match &found.panic {
-                Some((_, text)) => format!("the code under test aborted after a panic: {text}"),
+                Some((_, text)) => format!("the code under test aborted: {text}"),
                 None => "the code under test aborted".to_owned(),
             },
             name @ ("SIGSEGV" | "SIGBUS") => format!("{name}: invalid memory access at {address:#x}"),

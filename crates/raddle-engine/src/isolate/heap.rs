@@ -58,16 +58,15 @@ pub fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
     with_arena(source == Source::Engine, |arena| arena.allocate(size, align))
 }
 
-/// Takes a block back, unless it belongs to the process: what existed before the execution is only forgotten by it, so
-/// that rolling back its owner finds it unharmed.
+/// Takes a block back. False if it is free already.
 ///
 /// # Safety
-/// `payload` must be a live block of an arena.
+/// `payload` must be a block of an arena that was live once.
 #[inline]
-pub unsafe fn free(payload: *mut u8) {
+pub unsafe fn free(payload: *mut u8) -> bool {
     let engine = payload.addr() >= ENGINE_HEAP;
     // SAFETY: the caller's.
-    with_arena(engine, |arena| unsafe { arena.free(payload) });
+    with_arena(engine, |arena| unsafe { arena.free(payload) })
 }
 
 /// How many bytes the block can hold.
@@ -109,6 +108,9 @@ const SMALL_CLASSES: usize = 64;
 const SMALL_MAX: usize = SMALL_STEP * SMALL_CLASSES;
 /// Small sizes in steps of 16 bytes, then one class per power of two.
 const CLASSES: usize = SMALL_CLASSES + 38;
+
+/// The class of a block that is free.
+const FREE: u32 = u32::MAX;
 
 #[repr(C, align(16))]
 struct Header {
@@ -176,14 +178,19 @@ impl Arena {
     }
 
     #[inline]
-    unsafe fn free(&mut self, payload: *mut u8) {
-        // SAFETY: the caller's: a live block of this arena.
+    unsafe fn free(&mut self, payload: *mut u8) -> bool {
+        // SAFETY: the caller's: a block of this arena.
         unsafe {
             let Header { class, offset, .. } = header(payload).read();
+            if class == FREE {
+                return false;
+            }
+            (*header(payload)).class = FREE;
             let block = payload.sub(offset as usize);
             block.add(HEADER).cast::<*mut u8>().write(self.free[class as usize]);
             self.free[class as usize] = block;
         }
+        true
     }
 }
 
