@@ -47,7 +47,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Exploration (each also a variable: RADDLE_STRATEGY, ...)")]
 pub(crate) struct RaddleOptions {
-    /// How the next schedule is picked: random, pct[:DEPTH], pos, bounded[:SWITCHES], round-robin, schedule:STEPS
+    /// How the next schedule is picked: random, pct or pct:DEPTH, pos, bounded or bounded:SWITCHES, round-robin, schedule:STEPS
     #[arg(long, value_name = "STRATEGY", allow_hyphen_values = true)]
     pub(crate) strategy: Option<String>,
     /// Seed of the search

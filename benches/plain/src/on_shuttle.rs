@@ -1,0 +1,69 @@
+//! shuttle's searches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Schedule, Scheduler, Task, TaskId};
+use shuttle::{Config, Runner};
+
+use crate::measure::{cpu_seconds, peak_rss, print};
+
+#[allow(clippy::duplicate_mod, reason = "compiled against each tool's own types")]
+#[path = "../../shared/programs.rs"]
+mod programs;
+
+mod rt {
+    pub(super) use shuttle::sync::Mutex;
+    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering};
+    pub(super) use shuttle::thread;
+}
+
+pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
+    let &(_, _, program) =
+        programs::PROGRAMS.iter().find(|known| known.0 == program).expect("no such program");
+    let points = Arc::new(AtomicU64::new(0));
+    let (mut executions, mut cpu, mut complete) = (0, 0.0, false);
+    while cpu < seconds {
+        let mut config = Config::new();
+        let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
+        config.max_time = Some(budget);
+        let inner: Box<dyn Scheduler + Send> = match strategy {
+            "random" => Box::new(RandomScheduler::new_from_seed(0, usize::MAX)),
+            "pct:3" => Box::new(PctScheduler::new_from_seed(0, 3, usize::MAX)),
+            "dfs" => Box::new(DfsScheduler::new(None, false)),
+            _ => panic!("no such strategy"),
+        };
+        let scheduler = Counting { inner, points: Arc::clone(&points) };
+        let (begin, started) = (cpu_seconds(), Instant::now());
+        executions += Runner::new(scheduler, config).run(program);
+        cpu += cpu_seconds() - begin;
+        complete |= started.elapsed() < budget;
+    }
+    print("executions", executions);
+    print("events", points.load(Relaxed));
+    print("cpu", cpu);
+    print("complete", complete);
+    print("rss", peak_rss());
+}
+
+/// Counts scheduling points.
+struct Counting {
+    inner: Box<dyn Scheduler + Send>,
+    points: Arc<AtomicU64>,
+}
+
+impl Scheduler for Counting {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        self.inner.new_execution()
+    }
+
+    fn next_task(&mut self, runnable: &[&Task], current: Option<TaskId>, yielding: bool) -> Option<TaskId> {
+        self.points.store(self.points.load(Relaxed) + 1, Relaxed);
+        self.inner.next_task(runnable, current, yielding)
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.inner.next_u64()
+    }
+}

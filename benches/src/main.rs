@@ -1,0 +1,38 @@
+//! Measures Raddle beside its peers and prints one table: `cargo run --release -p raddle-benches`.
+
+mod build;
+mod cell;
+mod sections;
+mod table;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use cell::Bench;
+
+fn main() -> ExitCode {
+    let mut bench = Bench { seconds: 1.0, times: 3, ..Bench::default() };
+    for arg in std::env::args().skip(1) {
+        match arg.as_str() {
+            "--quick" => (bench.seconds, bench.times) = (0.1, 1),
+            _ => {
+                eprintln!("usage: cargo run --release -p raddle-benches -- [--quick]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let begin = Instant::now();
+    let built = build::engine().and_then(|engine| Ok((engine, build::plain()?)));
+    match built {
+        Ok((engine, plain)) => (bench.engine, bench.plain) = (engine, plain),
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            return ExitCode::FAILURE;
+        }
+    }
+    for section in sections::ALL {
+        section(&bench);
+    }
+    println!("\nmeasured in {} s; each figure is the median of {}", begin.elapsed().as_secs(), bench.times);
+    ExitCode::SUCCESS
+}
