@@ -30,7 +30,7 @@ use crate::isolate::pages::Pages;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
 use crate::site::{Classify, Site};
-use crate::spin::Read;
+use crate::spin::{GIVING_WAY, Read};
 use crate::strategy::{Point, Strategy};
 use crate::sys;
 use crate::thread::{KeyDestructor, Start, State, ThreadId, Threads, VThread, Wake};
@@ -298,11 +298,13 @@ impl Engine {
     }
 
     /// The current thread gives way: it goes on only if no other can.
-    pub(crate) fn yield_now(&mut self) {
+    pub(crate) fn yield_now(&mut self, pc: usize) {
         self.count_step();
         if self.runnable.len() > 1 {
             self.current().pending = Pending::NOTHING;
             self.give_way();
+        } else {
+            self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
         }
     }
 

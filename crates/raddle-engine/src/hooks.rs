@@ -425,16 +425,16 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
     }
 }
 
-/// The current thread gives way to the others.
+/// The current thread gives way to the others, in a call that returns to `pc`.
 ///
 /// # Safety
 /// As for [`fence`].
-pub unsafe fn yield_now(engine: *mut Engine) {
+pub unsafe fn yield_now(engine: *mut Engine, pc: usize) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             engine.record(|| Action::Yield);
-            engine.yield_now();
+            engine.yield_now(pc);
         });
     }
 }

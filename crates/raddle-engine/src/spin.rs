@@ -11,6 +11,9 @@
 /// The address that stands for the clock.
 pub const CLOCK: usize = 0;
 
+/// The address that stands for giving way: a thread that does nothing else waits, too.
+pub const GIVING_WAY: usize = 1;
+
 /// How many reads in a row, without a write of the same thread, make it worth looking for a loop.
 const PATIENCE: u32 = 24;
 
@@ -76,9 +79,10 @@ impl SpinWatch {
     }
 
     /// Notes the machine state in which the loop came round. One that asks for the time is not stuck: time passes.
-    pub(crate) fn round_ended(&mut self, state: u64) {
-        self.stuck = self.state == Some(state) && self.watched().all(|read| read.address != CLOCK);
-        self.state = Some(state);
+    pub(crate) fn round_ended(&mut self, state: Option<u64>) {
+        self.stuck =
+            state.is_some() && self.state == state && self.watched().all(|read| read.address != CLOCK);
+        self.state = state;
     }
 
     #[cold]

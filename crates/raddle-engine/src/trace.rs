@@ -135,12 +135,12 @@ impl Trace {
 }
 
 /// A hash of everything that the function returning to `pc` can depend on besides shared memory: its callee-saved
-/// registers and the stack from its frame to the thread's beginning.
-pub(crate) fn machine_state(pc: usize, stack_top: usize) -> u64 {
+/// registers and the stack from its frame to the thread's beginning. None if its frame cannot be found.
+pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
     struct Search {
         pc: usize,
         top: usize,
-        hash: u64,
+        hash: Option<u64>,
     }
     extern "C" fn visit(context: *mut c_void, search: *mut c_void) -> c_int {
         // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
@@ -150,15 +150,14 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> u64 {
                 return CONTINUE;
             }
             // rbx, rbp, r12 to r15: what a function may keep in registers across a call.
-            for register in [3, 6, 12, 13, 14, 15] {
-                search.hash = mix(search.hash, _Unwind_GetGR(context, register) as u64);
-            }
+            let registers = [3, 6, 12, 13, 14, 15].map(|register| _Unwind_GetGR(context, register) as u64);
             let frame = _Unwind_GetCFA(context);
-            search.hash = hash_memory(mix(search.hash, frame as u64), frame..search.top);
+            let hash = registers.into_iter().fold(frame as u64, mix);
+            search.hash = Some(hash_memory(hash, frame..search.top));
         }
         STOP
     }
-    let mut search = Search { pc, top: stack_top, hash: 0 };
+    let mut search = Search { pc, top: stack_top, hash: None };
     // SAFETY: the callback gets the search it expects.
     unsafe { _Unwind_Backtrace(visit, (&raw mut search).cast()) };
     search.hash

@@ -66,7 +66,7 @@ unsafe fn virtual_syscall(engine: *mut Engine, number: c_long, args: [c_long; 6]
             }
             libc::SYS_gettid => Some(FIRST_TID + c_long::from(hooks::current_stack(engine).0)),
             libc::SYS_sched_yield => {
-                hooks::yield_now(engine);
+                hooks::yield_now(engine, 0);
                 Some(0)
             }
             _ => None,

@@ -144,12 +144,18 @@ unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     }
 }
 
+/// Adds where the call came from, as the atomic accesses do.
+#[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_yield() -> c_int {
+    std::arch::naked_asm!("mov rdi, [rsp]", "jmp {}", sym sched_yield_from)
+}
+
+unsafe extern "C" fn sched_yield_from(pc: usize) -> c_int {
     // SAFETY: no arguments.
     unsafe {
         match engine_of_virtual_thread() {
-            Some(engine) => hooks::yield_now(engine),
+            Some(engine) => hooks::yield_now(engine, pc),
             None => _ = sys::raw_syscall(libc::SYS_sched_yield, [0; 6]),
         }
     }
