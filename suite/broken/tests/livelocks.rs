@@ -1,4 +1,5 @@
 //! Livelocks, and loops that only look like one.
+#![allow(clippy::missing_spin_loop, reason = "programs under test spin in every way there is")]
 
 use std::hint;
 use std::sync::Arc;
