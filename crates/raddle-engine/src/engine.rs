@@ -1,30 +1,34 @@
 //! The machine that runs one execution.
 //!
-//! Every virtual thread is a coroutine. Before a step that others can notice, the thread calls [`Engine::point`], which
-//! asks the strategy who goes on. If it is the same thread, the call simply returns. Otherwise the coroutine suspends and
-//! [`Engine::drive`], which runs on the explorer's stack, resumes the chosen one with its own thread-locals.
+//! Every virtual thread is a coroutine (or, for debuggers, an OS thread). Before a step that others can notice, the thread calls
+//! [`Engine::point`], which asks the strategy who goes on. If it is the same thread, the call simply returns. Otherwise control
+//! passes to the chosen one directly, with its own thread-locals. The explorer gets it back when the execution is over, or when
+//! a thread asks it for something.
 //!
 //! ```text
-//!   explorer's stack:  execute ─ drive ──┐resume      ┌─ drive ─ …
-//!   thread 1's stack:                    └─ … point ──┘suspend
+//!   explorer's stack:  execute ─ drive ──┐                           ┌─ end
+//!   thread 0's stack:                    └─ … point ──┐   ┌─ … ends ─┘
+//!   thread 1's stack:                                 └─ … ends
 //! ```
 //!
 //! Code here runs in three places: on the explorer's stack, in a hook on a virtual thread's stack, and (a few lines, marked
-//! so) in a signal handler. It is single-threaded throughout: one OS thread does all of it. References to the engine are
-//! made anew at each entry from the raw pointer in [`GLOBAL`] and never held across a switch.
+//! so) in a signal handler. It is single-threaded throughout: only one of them runs at any time. References to the engine are
+//! made anew at each entry from the raw pointer in [`GLOBAL`], and every function that passes control on gets the engine as a
+//! pointer, so that nothing is assumed to stay as it was.
 
 use std::ffi::c_void;
 use std::mem;
 use std::ops::Range;
 
+use crate::coroutine::{self, Context};
 use crate::event::{Effect, Pending};
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
-use crate::runner::{Backend, End, Runner};
 use crate::site::{Classify, Site};
 use crate::spin::Read;
 use crate::strategy::{Point, Strategy};
@@ -79,6 +83,15 @@ pub enum Outcome {
     },
 }
 
+/// What virtual threads are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// Coroutines with borrowed thread-locals.
+    Coroutines,
+    /// An OS thread each.
+    OsThreads,
+}
+
 /// Limits and ways of running that stay the same for all executions of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -113,7 +126,11 @@ pub struct Engine {
     /// The threads that wait for a mutex.
     locking: Vec<ThreadId>,
     current: ThreadId,
-    next: ThreadId,
+    /// The explorer, while a thread runs.
+    explorer: Context,
+    explorers_turn: Turn,
+    /// What the current thread wants the explorer to do.
+    request: Option<*mut dyn FnMut()>,
     /// Choices made so far: the thread taken at each point where more than one could go on.
     pub schedule: Vec<ThreadId>,
     /// Events so far.
@@ -175,7 +192,9 @@ impl Engine {
             spinners: Vec::new(),
             locking: Vec::new(),
             current: 0,
-            next: 0,
+            explorer: 0,
+            explorers_turn: Turn::default(),
+            request: None,
             schedule: Vec::with_capacity(1024),
             steps: 0,
             switches: 0,
@@ -360,17 +379,18 @@ impl Engine {
         }
         self.alive += 1;
         let thread = &mut self.threads[id];
-        let body = move |pauser| {
-            // SAFETY: the engine outlives its threads; it is reached anew after each switch.
-            unsafe {
-                (*GLOBAL.engine.get()).thread(id).pauser = Some(pauser);
-                run_thread(id, start)
+        match self.limits.backend {
+            Backend::Coroutines => {
+                thread.stack = thread.slot;
+                thread.context = coroutine::prepare(&thread.stack, coroutine_body);
             }
-        };
-        // SAFETY: the stack is this thread's own and nothing runs on it: `clear` ended the last runner. The body refers to
-        // the closure under test, which outlives the execution.
-        let runner = unsafe { Runner::new(self.limits.backend, thread.slot, body) };
-        thread.renew(runner);
+            Backend::OsThreads => {
+                let os_thread = OsThread::start(thread.slot.size(), os_thread_body);
+                thread.stack = os_thread.stack;
+                thread.os_thread = Some(os_thread);
+            }
+        }
+        thread.renew(start);
         self.make_runnable(id as ThreadId);
         id as ThreadId
     }
@@ -379,16 +399,9 @@ impl Engine {
     pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
         self.outcome = Some(outcome);
         loop {
-            self.pause();
+            // SAFETY: a thread of this engine runs; the explorer never comes back to it.
+            unsafe { Engine::pass(self, Flow::Thread(self.current), Flow::Explorer) };
         }
-    }
-
-    /// Hands control to the explorer until the current thread is chosen again.
-    #[inline]
-    fn pause(&mut self) {
-        let pauser = self.current().pauser.expect("a thread that runs can pause");
-        // SAFETY: the pauser belongs to the thread that runs this.
-        unsafe { pauser.pause() };
     }
 
     /// Finds out what the code at a return address is.
@@ -399,10 +412,61 @@ impl Engine {
     /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
     /// may use of a virtual thread's.
     fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        let pauser = self.current().pauser.expect("a thread that runs can pause");
-        let explorer = self.explorer_fs;
-        // SAFETY: the pauser belongs to the thread that runs this, and the engine is not used meanwhile.
-        unsafe { pauser.on_explorer(explorer, || work(self)) }
+        let this: *mut Engine = self;
+        let mut work = Some(work);
+        let mut result = None;
+        // SAFETY: the explorer answers before this goes on, and the engine is not used by anything else meanwhile.
+        let mut request = || result = work.take().map(|work| work(unsafe { &mut *this }));
+        let request: *mut (dyn FnMut() + '_) = &mut request;
+        // SAFETY: only the lifetime changes; the request is taken out before control comes back.
+        unsafe {
+            (*this).request = Some(std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
+            Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
+        }
+        result.expect("the explorer answers every request")
+    }
+
+    /// Passes control from one flow to another; returns when it comes back.
+    ///
+    /// # Safety
+    /// `from` must be the flow that calls this, and `this` the engine in [`GLOBAL`].
+    #[inline(never)]
+    unsafe fn pass(this: *mut Engine, from: Flow, to: Flow) {
+        // SAFETY: contexts are those of paused flows of this engine. The FS base is that of the thread that goes on; the
+        // explorer sets its own.
+        unsafe {
+            if let Flow::Thread(id) = to {
+                (*this).current = id;
+            }
+            if (*this).limits.backend == Backend::OsThreads {
+                // Found before the turn is given away: from then on the engine is the other's.
+                let own: *const Turn = (*this).turn(from);
+                (*this).turn(to).give();
+                return (*own).take();
+            }
+            let saved: *mut Context = match from {
+                Flow::Explorer => &raw mut (*this).explorer,
+                Flow::Thread(id) => &raw mut (*this).thread(id.into()).context,
+            };
+            let next: *const Context = match to {
+                Flow::Explorer => &raw const (*this).explorer,
+                Flow::Thread(id) => {
+                    let thread = (*this).thread(id.into());
+                    sys::set_fs_base(thread.lender.fs_base);
+                    &raw const thread.context
+                }
+            };
+            coroutine::switch(saved, next);
+        }
+    }
+
+    fn turn(&self, flow: Flow) -> &Turn {
+        match flow {
+            Flow::Explorer => &self.explorers_turn,
+            Flow::Thread(id) => {
+                &self.threads[id as usize].os_thread.as_ref().expect("threads are OS threads").turn
+            }
+        }
     }
 
     /// Records an event of the current thread, if a trace is wanted.
@@ -443,43 +507,38 @@ impl Engine {
         self.keys.clear();
         self.random = Rng::new(self.seed);
         self.current = 0;
-        self.next = 0;
         self.panic = None;
         self.expired = false;
         self.ticks = 0;
         self.memory_of_round = None;
     }
 
-    /// Resumes threads as they are chosen until the execution is over.
+    /// Lets the threads run, beginning with the first, until the execution is over, and answers their requests meanwhile.
     unsafe fn drive(this: *mut Engine) {
-        // SAFETY: no reference into the engine lives across `resume`, during which hooks use it.
+        // SAFETY: no reference into the engine lives while others have control.
         unsafe {
             let explorer_fs = (*this).explorer_fs;
-            loop {
-                let id = (*this).next;
-                (*this).current = id;
-                let thread: *mut VThread = (*this).thread(id.into());
-                let runner: *mut Option<Runner> = &raw mut (*thread).runner;
-                let runner = (*runner).as_mut().expect("a chosen thread has something to run on");
-                if let Some(End::Returned) = runner.resume((*thread).lender.fs_base) {
-                    (*this).thread_finished(id);
-                }
-                if (*this).outcome.is_some() {
-                    break;
+            while (*this).outcome.is_none() {
+                Engine::pass(this, Flow::Explorer, Flow::Thread((*this).current));
+                sys::set_fs_base(explorer_fs);
+                if let Some(request) = (*this).request.take() {
+                    (*request)();
                 }
             }
-            sys::set_fs_base(explorer_fs);
         }
     }
 
     /// Abandons what is left and rolls everything back.
     fn end(&mut self) -> Outcome {
         for thread in &mut self.threads[..self.alive] {
-            if thread.state != State::Finished || thread.runner.is_some() {
+            if thread.state != State::Finished {
                 let state = thread.state;
                 thread.clear();
                 // Kept for the report of who waited for what.
                 thread.state = state;
+            }
+            if let Some(os_thread) = thread.os_thread.take() {
+                os_thread.abandon();
             }
         }
         if let Some(pages) = &self.pages {
@@ -493,10 +552,10 @@ impl Engine {
         self.outcome.take().expect("an execution ends with an outcome")
     }
 
-    /// On the explorer's stack: the thread's coroutine has returned.
-    fn thread_finished(&mut self, id: ThreadId) {
-        let thread = &mut self.threads[id as usize];
-        thread.clear();
+    /// The current thread has come to its end. Says who goes on: the explorer, if that was the end of the execution.
+    fn finish_current(&mut self) -> Flow {
+        let id = self.current;
+        self.current().clear();
         self.record(|| Action::End);
         self.runnable.retain(|&runnable| runnable != id);
         for index in 0..self.alive {
@@ -506,12 +565,14 @@ impl Engine {
         }
         if id == 0 && self.threads[0].panicked {
             self.outcome = Some(Outcome::Panic { thread: 0 });
+            return Flow::Explorer;
         }
-        if self.outcome.is_none()
-            && let Some(next) = self.find_next()
-        {
-            self.leave_for(next, SwitchReason::Finished);
-            self.next = next;
+        match self.find_next() {
+            Some(next) => {
+                self.leave_for(next, SwitchReason::Finished);
+                Flow::Thread(next)
+            }
+            None => Flow::Explorer,
         }
     }
 
@@ -603,8 +664,8 @@ impl Engine {
     fn switch_to(&mut self, next: ThreadId, reason: SwitchReason) {
         if next != self.current {
             self.leave_for(next, reason);
-            self.next = next;
-            self.pause();
+            // SAFETY: the current thread calls this.
+            unsafe { Engine::pass(self, Flow::Thread(self.current), Flow::Thread(next)) };
         }
     }
 
@@ -767,11 +828,62 @@ impl Engine {
     }
 }
 
-/// The body of every coroutine: the thread's code, then the destructors of its thread-locals.
-unsafe fn run_thread(id: usize, start: Start) -> End {
-    let engine = || GLOBAL.engine.get();
-    // SAFETY: the engine outlives its coroutines, and no reference to it is held while the code under test runs.
+/// Who has control.
+#[derive(Clone, Copy)]
+enum Flow {
+    /// The code that called the engine.
+    Explorer,
+    /// A virtual thread.
+    Thread(ThreadId),
+}
+
+/// The body of every coroutine.
+unsafe extern "C" fn coroutine_body() -> ! {
+    // SAFETY: the engine outlives its threads; the flow that control is passed to never passes it back.
     unsafe {
+        run_thread();
+        let engine = GLOBAL.engine.get();
+        let me = (*engine).current;
+        let next = (*engine).finish_current();
+        loop {
+            Engine::pass(engine, Flow::Thread(me), next);
+        }
+    }
+}
+
+/// The body of every OS thread.
+unsafe fn os_thread_body() {
+    // SAFETY: the engine outlives its threads; it is not used after the turn has been given away.
+    unsafe {
+        run_thread();
+        let engine = GLOBAL.engine.get();
+        if let Some(os_thread) = &(*engine).current().os_thread {
+            os_thread.will_end();
+        }
+        let next = (*engine).finish_current();
+        if let Flow::Thread(id) = next {
+            (*engine).current = id;
+        }
+        (*engine).turn(next).give();
+    }
+}
+
+/// Where a coroutine goes on that a signal has ended: back to the explorer, for ever.
+pub(crate) unsafe extern "C" fn trapped() -> ! {
+    let engine = GLOBAL.engine.get();
+    loop {
+        // SAFETY: the current thread runs this, on its own stack; the outcome is set.
+        unsafe { Engine::pass(engine, Flow::Thread((*engine).current), Flow::Explorer) };
+    }
+}
+
+/// What every thread does: its code, then the destructors of its thread-locals.
+unsafe fn run_thread() {
+    let engine = || GLOBAL.engine.get();
+    // SAFETY: the engine outlives its threads, and no reference to it is held while the code under test runs.
+    unsafe {
+        let id = usize::from((*engine()).current);
+        let start = (*engine()).thread(id).start.take().expect("a thread begins once");
         (*engine()).record(|| Action::Begin);
         GLOBAL.in_engine.set(false);
         match start {
@@ -796,7 +908,6 @@ unsafe fn run_thread(id: usize, start: Start) -> End {
             GLOBAL.in_engine.set(true);
         }
     }
-    End::Returned
 }
 
 impl Drop for Engine {

@@ -6,7 +6,7 @@
 //! | [`engine`] | the machine: threads, the one place where the next thread is chosen, the loop that runs them |
 //! | [`event`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], [`spin`] | waiting: on addresses, on the clock, in loops |
-//! | [`thread`], [`runner`], [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
+//! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`strategy`] | how the next schedule is picked |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
@@ -16,6 +16,7 @@
 //! **Invariant:** the engine knows nothing of C symbols, operations or contracts. `raddle-intercept` turns intercepted
 //! calls into calls of [`hooks`]; `raddle` turns what comes out into reports.
 
+mod coroutine;
 pub mod engine;
 pub mod event;
 mod fork;
@@ -24,8 +25,8 @@ pub mod global;
 pub mod hooks;
 pub mod isolate;
 pub mod lender;
+mod os_thread;
 pub mod rng;
-pub mod runner;
 pub mod search;
 pub mod signal;
 pub mod site;

@@ -1,8 +1,8 @@
 //! Signals while an exploration runs: page faults that belong to [`crate::isolate::pages`], crashes of the code under test,
 //! and the watchdog.
 //!
-//! With coroutines, a crash does not end the process. The handler sets the engine's outcome and makes the coroutine return as soon as the
-//! handler does (corosensei's trap support), so that the engine goes on as after any other failure. With OS threads, which are for
+//! With coroutines, a crash does not end the process. The handler sets the engine's outcome and lets the coroutine go on, when the
+//! handler returns, with a call that gives control to the explorer, as after any other failure. With OS threads, which are for
 //! debuggers, the crash is left to the debugger. Handlers run on an
 //! alternate stack of the exploring OS thread, with the thread-locals of whichever virtual thread was interrupted, and do
 //! nothing that could allocate or lock.
@@ -11,9 +11,9 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::engine::{Engine, Outcome};
+use crate::coroutine;
+use crate::engine::{self, Backend, Engine, Outcome};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
-use crate::runner::{Backend, End, Runner};
 use crate::sys::PAGE;
 
 /// How often the watchdog looks, in milliseconds.
@@ -200,21 +200,18 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
     // everything it may have left half done, all of which is rolled back.
     unsafe {
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let Some(coroutine) = (*engine).current().runner.as_ref().and_then(Runner::coroutine) else {
-            return false;
-        };
-        let handler = coroutine.trap_handler();
-        if !handler.stack_ptr_in_bounds(registers[libc::REG_RSP as usize] as usize) {
+        let stack = (*engine).current().stack;
+        let interrupted = registers[libc::REG_RSP as usize] as usize;
+        if (*engine).limits.backend != Backend::Coroutines || !stack.contains(interrupted) {
             return false;
         }
         GLOBAL.in_engine.set(true);
         (*engine).outcome = Some(outcome);
-        let trap = handler.setup_trap_handler(|| End::Trapped);
-        registers[libc::REG_RIP as usize] = trap.rip as i64;
-        registers[libc::REG_RSP as usize] = trap.rsp as i64;
-        registers[libc::REG_RBP as usize] = trap.rbp as i64;
-        registers[libc::REG_RDI as usize] = trap.rdi as i64;
-        registers[libc::REG_RSI as usize] = trap.rsi as i64;
+        let (instruction, stack_pointer) = coroutine::divert(&stack, engine::trapped);
+        registers[libc::REG_RIP as usize] = instruction as i64;
+        registers[libc::REG_RSP as usize] = stack_pointer as i64;
+        // Frames end here.
+        registers[libc::REG_RBP as usize] = 0;
         true
     }
 }

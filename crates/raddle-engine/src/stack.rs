@@ -1,10 +1,6 @@
 //! The stacks of virtual threads: one slot of address space per thread number, at fixed addresses, kept for the next
 //! execution. The lowest page of a slot's mapping is a guard.
 
-use std::num::NonZero;
-
-use corosensei::stack::{Stack, StackPointer};
-
 use crate::sys::{self, PAGE};
 
 const STACKS: usize = 0x2200_0000_0000;
@@ -101,18 +97,4 @@ impl SlotStack {
 
 fn clamp(size: usize) -> usize {
     size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE)
-}
-
-// SAFETY: the mapping has a guard page at its low end and lives as long as the process; each slot is used by one coroutine
-// at a time, the one of the thread with that number.
-unsafe impl Stack for SlotStack {
-    #[inline]
-    fn base(&self) -> StackPointer {
-        NonZero::new(self.base).expect("a slot is never at address 0")
-    }
-
-    #[inline]
-    fn limit(&self) -> StackPointer {
-        NonZero::new(self.limit).expect("a slot is never at address 0")
-    }
 }

@@ -2,9 +2,10 @@
 
 use std::ffi::c_void;
 
+use crate::coroutine::Context;
 use crate::event::Pending;
 use crate::lender::Lender;
-use crate::runner::{Pauser, Runner};
+use crate::os_thread::OsThread;
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
 use crate::trace::CallFrame;
@@ -97,8 +98,12 @@ pub struct VThread {
     /// The stack that the thread runs on.
     pub(crate) stack: SlotStack,
     pub(crate) lender: Lender,
-    pub(crate) runner: Option<Runner>,
-    pub(crate) pauser: Option<Pauser>,
+    /// What it begins with.
+    pub(crate) start: Option<Start>,
+    /// Where it goes on, if it is a coroutine.
+    pub(crate) context: Context,
+    /// What it is, if it is no coroutine.
+    pub(crate) os_thread: Option<Box<OsThread>>,
 }
 
 /// The threads of an execution, by number.
@@ -129,13 +134,14 @@ impl VThread {
             slot,
             stack: slot,
             lender: Lender::start(id),
-            runner: None,
-            pauser: None,
+            start: None,
+            context: 0,
+            os_thread: None,
         }
     }
 
-    /// Makes the thread new, ready to run.
-    pub(crate) fn renew(&mut self, runner: Runner) {
+    /// Makes the thread new, ready to begin with `start`.
+    pub(crate) fn renew(&mut self, start: Start) {
         self.state = State::Runnable;
         self.pending = Pending::NOTHING;
         self.name = None;
@@ -146,19 +152,15 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.in_expanded_rmw = false;
-        self.stack = runner.own_stack().unwrap_or(self.slot);
-        self.runner = Some(runner);
-        self.pauser = None;
+        self.start = Some(start);
     }
 
-    /// Drops what is left of the thread's run: its stack is abandoned as it stands, its thread-locals are made new.
+    /// Drops what is left of the thread's run, when it has ended or is abandoned as it stands: thread-locals are made new.
     pub(crate) fn clear(&mut self) {
-        if let Some(runner) = self.runner.take() {
-            runner.abandon();
-        }
         self.destructors.clear();
         self.specific.clear();
         self.lender.restore();
+        self.start = None;
         self.state = State::Finished;
     }
 }

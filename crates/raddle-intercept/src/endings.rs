@@ -33,7 +33,7 @@ unsafe extern "C" fn exit(code: c_int) -> ! {
 }
 
 /// Every Rust panic that unwinds comes through here. Whether it ends its thread is a matter of who catches it: the
-/// outermost handlers on a thread's stack are std's own and that of the coroutine.
+/// outermost handler on a thread's stack is std's own, or that of the exploration.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut c_void) -> c_int {
     // SAFETY: the contract of `_Unwind_RaiseException`, which is passed on.
@@ -48,7 +48,7 @@ unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut c_void) -> c_
     }
 }
 
-/// Handlers around the whole of a thread.
+/// Handlers around the whole of a thread: the one that catches, and the guard of the C function that every thread begins in.
 const OUTERMOST: usize = 2;
 
 /// How many frames of the calling thread would catch the exception, if those further in did not.

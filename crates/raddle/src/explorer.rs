@@ -222,8 +222,8 @@ fn search(
         time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
         backend: match options.backend {
-            Backend::Coroutines => raddle_engine::runner::Backend::Coroutines,
-            Backend::Threads => raddle_engine::runner::Backend::OsThreads,
+            Backend::Coroutines => raddle_engine::engine::Backend::Coroutines,
+            Backend::Threads => raddle_engine::engine::Backend::OsThreads,
         },
         stack_size: options.stack_size,
         seed: options.seed,
