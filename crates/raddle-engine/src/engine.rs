@@ -18,13 +18,13 @@
 
 use std::ffi::c_void;
 use std::mem;
-use std::ops::Range;
 
 use crate::coroutine::{self, Context};
 use crate::event::{Effect, Pending};
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
+use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::os_thread::{OsThread, Turn};
@@ -141,8 +141,8 @@ pub struct Engine {
     in_a_row: u32,
     /// The memory at the end of the last round in which all threads that were left span.
     memory_of_round: Option<u64>,
-    /// The explorer's stack above the call of the exploration, which the closure under test may refer to.
-    outer_stack: Option<Range<usize>>,
+    /// What the closure under test may borrow.
+    pub(crate) borrowed: Borrowed,
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
@@ -200,7 +200,7 @@ impl Engine {
             switches: 0,
             in_a_row: 0,
             memory_of_round: None,
-            outer_stack: None,
+            borrowed: Borrowed::default(),
             outcome: None,
             strategy,
             futexes: Futexes::default(),
@@ -236,7 +236,6 @@ impl Engine {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
             (*this).begin();
-            (*this).outer_stack.get_or_insert_with(|| sys::stack_above(body.addr()));
             (*this).make_thread(Start::Root(body));
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
@@ -479,6 +478,12 @@ impl Engine {
 
     #[cold]
     fn record_now(&mut self, action: Action) {
+        if let Some(trace) = &mut self.trace
+            && self.steps < trace.skipped_steps
+        {
+            trace.omitted += 1;
+            return;
+        }
         // The end of a thread is recorded from the explorer's stack, where there is nothing to see.
         let stack =
             if matches!(action, Action::End | Action::Begin) { Vec::new() } else { trace::call_stack() };
@@ -544,6 +549,7 @@ impl Engine {
         if let Some(pages) = &self.pages {
             pages.roll_back();
         }
+        self.borrowed.roll_back();
         heap::reset();
         for (address, len) in self.mappings.drain(..) {
             // SAFETY: the execution mapped it and is over.
@@ -644,9 +650,10 @@ impl Engine {
                         threads: &self.threads,
                         choice: self.schedule.len(),
                     };
-                    // A script may name a thread that does not exist.
-                    let next = self.strategy.choose(&point).min(self.threads.len() as ThreadId - 1);
-                    if self.threads[next as usize].state != State::Runnable || next as usize >= self.alive {
+                    let next = self.strategy.choose(&point);
+                    // A script may name a thread that cannot go on, or one that does not exist.
+                    let known = self.threads[..self.alive].get(next as usize);
+                    if known.is_none_or(|thread| thread.state != State::Runnable) {
                         self.outcome = Some(Outcome::Diverged { choice: self.schedule.len() });
                         return None;
                     }
@@ -798,8 +805,9 @@ impl Engine {
     /// A hash of all memory that an execution can change besides the stacks of its threads.
     fn memory(&self) -> u64 {
         let mut hash = trace::hash_memory(0, heap::used());
-        for memory in self.outer_stack.iter().cloned().chain(self.pages.iter().flat_map(Pages::written)) {
-            hash = trace::hash_memory(hash, memory);
+        hash = trace::hash_memory(hash, self.borrowed.memory());
+        for page in self.pages.iter().flat_map(Pages::written) {
+            hash = trace::hash_memory(hash, page);
         }
         hash
     }

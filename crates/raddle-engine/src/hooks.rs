@@ -120,7 +120,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
                 order,
                 value: value.widen(),
             });
-            wrote(engine, place.addr(), before != value);
+            wrote(engine, caller, place.addr(), before, value);
         });
     }
 }
@@ -158,7 +158,7 @@ pub unsafe fn rmw<T: Int>(
                 read: read.widen(),
                 written: written.widen(),
             });
-            wrote(engine, place.addr(), read != written);
+            wrote(engine, caller, place.addr(), read, written);
             read
         })
     }
@@ -214,7 +214,7 @@ pub unsafe fn compare_exchange<T: Int>(
                 read: read.widen(),
             });
             if read == expected {
-                wrote(engine, place.addr(), read != new);
+                wrote(engine, caller, place.addr(), read, new);
             } else {
                 engine.has_read(Read { pc: caller.pc, address: place.addr(), value: read.widen() as u64 });
             }
@@ -238,10 +238,14 @@ unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
     }
 }
 
+/// The current thread has written. A write that changes nothing, such as the swap of a spin lock that is taken, is a read to
+/// those who wait.
 #[inline(always)]
-fn wrote(engine: &mut Engine, address: usize, changed: bool) {
-    if changed {
+fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T, after: T) {
+    if before != after {
         engine.has_written(address);
+    } else {
+        engine.has_read(Read { pc: caller.pc, address, value: after.widen() as u64 });
     }
 }
 

@@ -9,6 +9,7 @@ use crate::engine::{Backend, Engine, Limits, Outcome};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::hooks;
+use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::signal::{self, Handlers};
@@ -45,6 +46,8 @@ pub struct Config {
     pub report_leaks: bool,
     /// Where std notes that threads need a signal stack of their own: switched off meanwhile, for the engine has one.
     pub signal_stack_flag: Option<usize>,
+    /// Where the frames of the functions begin that called the exploration, if that is known.
+    pub callers: Option<usize>,
     /// What the strategy is called.
     pub label: String,
     /// Called a few times a second.
@@ -160,6 +163,10 @@ impl<'a> Search<'a> {
         GLOBAL.engine.set(engine);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
+        if let Some(callers) = config.callers {
+            // SAFETY: the engine was just made.
+            unsafe { (*engine).borrowed = Borrowed::above(callers) };
+        }
         if config.roll_back_pages {
             let pages = Pages::protect(heap_block);
             // SAFETY: the engine was just made.
@@ -224,6 +231,18 @@ impl<'a> Search<'a> {
         report
     }
 
+    /// Makes the execution of a schedule again, without recording it.
+    pub fn rerun(&mut self, schedule: &[ThreadId], body: &mut dyn FnMut()) -> Found {
+        // SAFETY: the engine lives as long as `self`.
+        unsafe {
+            let strategy =
+                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
+            let outcome = self.execute(body, &mut || ());
+            (*self.engine).strategy = strategy;
+            self.found(outcome, 0)
+        }
+    }
+
     fn execute_here(
         &mut self,
         body: &mut dyn FnMut(),
@@ -278,22 +297,30 @@ impl<'a> Search<'a> {
     }
 
     /// Makes the execution of a schedule again and records what happens.
+    ///
+    /// Recording takes long, so the execution's time is only limited if it is the limit that is to be seen.
     pub fn replay(
         &mut self,
         schedule: &[ThreadId],
         body: &mut dyn FnMut(),
-        trace_limit: usize,
+        trace: Trace,
         namer: Namer,
+        limit_time: bool,
     ) -> (Found, Trace) {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
-            (*self.engine).trace = Some(Trace::new(trace_limit));
+            (*self.engine).trace = Some(trace);
+            let max_ticks = (*self.engine).limits.max_ticks;
+            if !limit_time {
+                (*self.engine).limits.max_ticks = u32::MAX;
+            }
             (*self.engine).namer = Some(namer);
             let strategy =
                 std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
             let outcome = self.execute(body, &mut || ());
             (*self.engine).strategy = strategy;
             (*self.engine).namer = None;
+            (*self.engine).limits.max_ticks = max_ticks;
             let trace = (*self.engine).trace.take().expect("set above");
             (self.found(outcome, 0), trace)
         }

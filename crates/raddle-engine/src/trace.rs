@@ -14,6 +14,8 @@ pub struct Trace {
     /// How many earlier ones were dropped.
     pub omitted: u64,
     limit: usize,
+    /// Steps at the beginning of the execution whose events are not recorded.
+    pub(crate) skipped_steps: u64,
     switched: Option<SwitchReason>,
 }
 
@@ -97,9 +99,15 @@ impl Action {
 }
 
 impl Trace {
-    /// An empty trace that keeps the last `limit` events.
-    pub fn new(limit: usize) -> Trace {
-        Trace { events: Vec::new(), omitted: 0, limit, switched: None }
+    /// An empty trace that keeps the last `limit` events of an execution that makes this many steps.
+    pub fn new(limit: usize, steps: u64) -> Trace {
+        Trace {
+            events: Vec::new(),
+            omitted: 0,
+            limit,
+            skipped_steps: steps.saturating_sub(limit as u64),
+            switched: None,
+        }
     }
 
     pub(crate) fn record(

@@ -15,7 +15,7 @@ use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
-use raddle_engine::trace::{CallFrame, Namer};
+use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::{Config, Outcome, Search, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Style, render};
@@ -146,8 +146,15 @@ impl Explorer {
     ///
     /// # Panics
     /// If an option in the environment is wrong, or if the execution that failed cannot be repeated.
+    // Not inlined: the frame of this function separates what the closure may borrow from what the exploration keeps.
+    #[inline(never)]
     #[track_caller]
     pub fn try_run<T: Ord + Clone>(self, body: impl Fn() -> T) -> Result<Report<T>, Box<Failure>> {
+        let frame_pointer: usize;
+        // SAFETY: only reads a register.
+        unsafe {
+            std::arch::asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags))
+        };
         // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
         PROBE.load(Ordering::Relaxed);
 
@@ -168,7 +175,8 @@ impl Explorer {
             }
         };
         let returns_nothing = size_of::<T>() == 0;
-        let result = search(self.options, Location::caller(), returns_nothing, &mut run, &mut passed);
+        let call = Call { at: Location::caller(), frame_pointer, returns_nothing };
+        let result = search(self.options, &call, &mut run, &mut passed);
         std::mem::forget(value.take());
         let (report, seed) = result?;
         if returns_nothing {
@@ -190,10 +198,17 @@ impl Explorer {
 /// Explorations of this process so far: a test may make several, and a failure belongs to one.
 static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
 
+/// The call of an exploration.
+struct Call {
+    at: &'static Location<'static>,
+    /// Frame pointer of the function that explores, if its crate is instrumented, and so compiled with frame pointers.
+    frame_pointer: usize,
+    returns_nothing: bool,
+}
+
 fn search(
     mut options: Options,
-    at: &Location<'_>,
-    returns_nothing: bool,
+    &Call { at, frame_pointer, returns_nothing }: &Call,
     run: &mut dyn FnMut(),
     passed: &mut dyn FnMut(),
 ) -> Result<(SearchReport, u64), Box<Failure>> {
@@ -228,8 +243,12 @@ fn search(
         stack_size: options.stack_size,
         seed: options.seed,
         workers: if owned { options.workers } else { 1 },
-        // A process that makes one execution has nothing to roll back.
-        roll_back_pages: owned && options.isolation != Isolation::Fork && replayed.is_none(),
+        // A process that makes one execution has nothing to roll back, and a debugger would stop at each page.
+        roll_back_pages: owned
+            && options.isolation != Isolation::Fork
+            && !(replayed.is_some() && options.backend == Backend::Threads),
+        // Above the frame pointer lie the caller's saved frame pointer and the return address.
+        callers: GLOBAL.instrumented.get().then_some(frame_pointer + 16),
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
@@ -244,9 +263,13 @@ fn search(
     let mut search = Search::new(&config, strategy(&options), classifier);
     let report = search.run(run, passed);
     let Some(found) = &report.failure else { return Ok((report, options.seed)) };
-    let (again, trace) = search.replay(&found.schedule, run, TRACE_LIMIT, namer());
+    let limit_time = found.outcome == Outcome::TimeLimit;
+    let mut record = |search: &mut Search<'_>| {
+        search.replay(&found.schedule, run, Trace::new(TRACE_LIMIT, found.steps), namer(), limit_time)
+    };
+    let (again, trace) = record(&mut search);
     if !same_execution(found, &again) {
-        let (third, second_trace) = search.replay(&found.schedule, run, TRACE_LIMIT, namer());
+        let (third, second_trace) = record(&mut search);
         drop(search);
         panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
     }
@@ -267,7 +290,7 @@ pub(crate) fn same_execution(original: &Found, replay: &Found) -> bool {
         ref other => other.clone(),
     };
     without_address(&original.outcome) == without_address(&replay.outcome)
-        && (ends_by_signal(&original.outcome)
+        && (ends_inexactly(&original.outcome)
             || (original.schedule == replay.schedule && original.steps == replay.steps))
 }
 
@@ -287,9 +310,10 @@ pub(crate) fn fail(failure: &Failure) -> ! {
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
 }
 
-/// Where a signal ends an execution depends on the moment or on how deep the stack is, and recording changes both.
-fn ends_by_signal(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::TimeLimit | Outcome::StackOverflow { .. })
+/// Where a signal ends an execution depends on the moment or on how deep the stack is, and recording changes both. In which
+/// round a livelock is seen depends on what lies in unused parts of the stack.
+fn ends_inexactly(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::TimeLimit | Outcome::StackOverflow { .. } | Outcome::Livelock)
 }
 
 /// How to print: as `cargo raddle` says, which sees the terminal, else by what can be seen from here.

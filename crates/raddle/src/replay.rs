@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use raddle_engine::engine::Backend;
 use raddle_engine::search::Found;
 use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
@@ -57,7 +58,13 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     }
     let schedule = recorded.schedule.0.clone();
     let mut search = Search::new(config, || Box::new(Scripted::new(Vec::new())), classifier);
-    let (found, trace) = search.replay(&schedule, run, TRACE_LIMIT, namer());
+    // How long it is decides what is recorded; under a debugger it is made only once.
+    let steps = match config.backend {
+        Backend::Coroutines => search.rerun(&schedule, run).steps,
+        Backend::OsThreads => 0,
+    };
+    let limit_time = recorded.kind == Kind::TimeLimit;
+    let (found, trace) = search.replay(&schedule, run, Trace::new(TRACE_LIMIT, steps), namer(), limit_time);
     drop(search);
     match found.outcome {
         Outcome::Passed => {
@@ -69,9 +76,9 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     let mut failure = explain(&found, &trace, program.as_ref(), build::test_name(at));
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
-    let by_signal = matches!(failure.kind, Kind::TimeLimit | Kind::StackOverflow);
+    let inexact = matches!(failure.kind, Kind::TimeLimit | Kind::StackOverflow | Kind::Livelock);
     let as_long = failure.trace.events.len() == recorded.trace.events.len();
-    let same = failure.kind == recorded.kind && (as_long || by_signal);
+    let same = failure.kind == recorded.kind && (as_long || inexact);
     let text = render(&failure, style(), Some(&request.path));
     match same {
         true => end(REPRODUCED, &text),

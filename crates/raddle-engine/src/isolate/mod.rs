@@ -2,9 +2,10 @@
 //!
 //! Three kinds of memory can remember something. What the code under test allocates comes from a [`heap`] that is reset.
 //! What existed before the exploration (statics, and heap blocks allocated earlier) is rolled back page by page
-//! ([`pages`]). Thread-locals are restored from an image ([`crate::lender`]).
+//! ([`pages`]), and so are the locals that the closure borrows ([`borrowed`]). Thread-locals are restored from an image ([`crate::lender`]).
 //!
 //! The engine itself allocates from a second arena, so that nothing it keeps lies on a page that is rolled back.
 
+pub mod borrowed;
 pub mod heap;
 pub mod pages;

@@ -1,0 +1,40 @@
+//! Rolls back what the closure under test borrows: locals of the functions that called the exploration.
+//!
+//! They lie on the exploring thread's own stack, above the frame of the exploration. That part of the stack is a few KiB, is not
+//! used by anybody else meanwhile, and is copied as a whole.
+
+use std::ops::Range;
+
+/// The stack above the exploration, and what it held when that began.
+#[derive(Debug, Default)]
+pub struct Borrowed {
+    memory: Range<usize>,
+    copy: Box<[u8]>,
+}
+
+/// More than this is not copied: tests that run on a deep stack of their own are rare, and pay for it with every execution.
+const MOST: usize = 64 << 10;
+
+impl Borrowed {
+    /// Takes a copy of the calling thread's stack above an address.
+    pub fn above(address: usize) -> Borrowed {
+        let mut memory = crate::sys::stack_above(address);
+        memory.end = memory.end.min(memory.start + MOST);
+        // SAFETY: a part of the calling thread's stack that is in use.
+        let copy = unsafe { std::slice::from_raw_parts(memory.start as *const u8, memory.len()) }.into();
+        Borrowed { memory, copy }
+    }
+
+    /// Where it lies.
+    pub fn memory(&self) -> Range<usize> {
+        self.memory.clone()
+    }
+
+    /// Writes the copy back.
+    pub fn roll_back(&self) {
+        // SAFETY: the frames there wait for the exploration to return; nothing but the code under test changed them.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.copy.as_ptr(), self.memory.start as *mut u8, self.copy.len());
+        }
+    }
+}
