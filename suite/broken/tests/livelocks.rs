@@ -253,3 +253,49 @@ fn is_not_a_spin_for_a_thread_that_sleeps() {
         thread.join().unwrap();
     });
 }
+
+/// The same with an exchange that always writes, though nothing changes by it.
+#[test]
+fn of_a_spin_lock_by_swap_taken_twice() {
+    finds(
+        &all(),
+        Kind::Livelock,
+        || {
+            let lock = AtomicBool::new(false);
+            for _ in 0..2 {
+                while lock.swap(true, SeqCst) {
+                    hint::spin_loop();
+                }
+            }
+        },
+        |failure| {
+            assert!(wait(failure, 0).is_some_and(|(on, _)| on.contains("loop")), "{:?}", failure.threads)
+        },
+    );
+}
+
+/// Three threads and a spin lock: whoever holds it must be let go on, however the others wait.
+#[test]
+fn is_not_a_spin_lock_that_is_given_back() {
+    #[track_caller]
+    fn check(relax: fn()) {
+        passes_with(&Explorer::new().executions(500), || {
+            let (lock, inside) = (AtomicBool::new(false), AtomicU32::new(0));
+            let work = || {
+                while lock.swap(true, SeqCst) {
+                    relax();
+                }
+                assert_eq!(inside.fetch_add(1, SeqCst), 0);
+                inside.fetch_sub(1, SeqCst);
+                lock.store(false, SeqCst);
+            };
+            thread::scope(|scope| {
+                scope.spawn(work);
+                scope.spawn(work);
+                work();
+            });
+        });
+    }
+    check(hint::spin_loop);
+    check(thread::yield_now);
+}

@@ -21,6 +21,21 @@ fn a_small_atomic_cell_loses_no_update() {
     });
 }
 
+/// Too large for any native atomic: guarded by one of the crate's static sequence locks.
+#[test]
+fn a_large_atomic_cell_is_never_seen_half_written() {
+    passes(1500, || {
+        let cell = AtomicCell::new([0usize; 4]);
+        thread::scope(|scope| {
+            scope.spawn(|| cell.store([1; 4]));
+            scope.spawn(|| cell.store([2; 4]));
+            let seen = cell.load();
+            assert!(seen.iter().all(|part| *part == seen[0]), "{seen:?}");
+        });
+        assert_ne!(cell.load(), [0; 4]);
+    });
+}
+
 #[test]
 fn a_wait_group_waits_for_everybody() {
     passes(1500, || {

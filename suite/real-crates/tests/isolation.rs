@@ -143,6 +143,19 @@ fn captured_objects() {
     assert_eq!(count.into_inner(), 0);
 }
 
+/// What it borrows from the function that explores lies on a stack.
+#[test]
+fn borrowed_objects() {
+    let (count, vector) = (AtomicUsize::new(0), Mutex::new(vec![1]));
+    passes(500, || {
+        assert_eq!(count.fetch_add(1, SeqCst), 0);
+        let mut vector = vector.lock().unwrap();
+        assert_eq!(*vector, [1]);
+        vector.extend(0..100);
+    });
+    assert_eq!((count.into_inner(), vector.into_inner().unwrap()), (0, vec![1]));
+}
+
 /// Addresses are part of what a program can see: the order of a set of pointers, a hash. Under every schedule, the first
 /// things that a thread allocates lie where they lay before.
 #[test]

@@ -175,3 +175,11 @@ fn files_that_do_not_fit() {
     std::fs::remove_file(&garbage).unwrap();
     answers(TEST, &garbage, false, 2, "there is no file");
 }
+
+#[test]
+fn a_file_with_a_thread_that_does_not_exist() {
+    const TEST: &str = "a_file_with_a_thread_that_does_not_exist";
+    let failure = find(Kind::Panic, fails_if_the_other_is_first);
+    let no_such_thread = changed(&failure, |failure| failure.schedule.0[0] = 9);
+    answers(TEST, &no_such_thread, false, 3, "parted from the recorded execution");
+}
