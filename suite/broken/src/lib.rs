@@ -113,7 +113,7 @@ fn check_trace(failure: &Failure) {
     }
     let mut current = events[0].thread;
     for event in &events[1..] {
-        assert!(event.switch.is_some() || event.thread == current, "{event:?} after thread {current}");
+        assert_eq!(event.switch.is_some(), event.thread != current, "{event:?} after thread {current}");
         current = event.thread;
     }
 }

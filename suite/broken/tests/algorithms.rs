@@ -1,4 +1,5 @@
 //! Algorithms that are wrong: what people come to Raddle with.
+#![allow(clippy::missing_spin_loop, reason = "programs under test spin in every way there is")]
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};

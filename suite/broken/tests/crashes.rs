@@ -16,6 +16,7 @@ fn check(failure: &Failure, thread: usize, message: &str) {
 }
 
 #[inline(never)]
+#[expect(unconditional_recursion, reason = "this is the bug")]
 fn recurse(depth: &AtomicUsize) -> usize {
     let here = depth.fetch_add(1, SeqCst);
     // Not a tail call: something is left to do after it.
@@ -218,5 +219,30 @@ fn while_others_wait() {
             }
         },
         |failure| check(failure, 1, "abort"),
+    );
+}
+
+/// Two owners who both think they are the last, in some schedules only.
+#[test]
+fn by_freeing_twice() {
+    finds(
+        &searching(),
+        Kind::Crash,
+        || {
+            let shared = Arc::new((AtomicUsize::new(2), AtomicPtr::new(Box::into_raw(Box::new(7u64)))));
+            let release = |(owners, block): &(AtomicUsize, AtomicPtr<u64>)| {
+                owners.fetch_sub(1, SeqCst);
+                // The mistake: what is left should be read off the subtraction itself.
+                if owners.load(SeqCst) == 0 {
+                    // SAFETY: none: both may come here.
+                    drop(unsafe { Box::from_raw(block.load(SeqCst)) });
+                }
+            };
+            let theirs = Arc::clone(&shared);
+            let other = thread::spawn(move || release(&theirs));
+            release(&shared);
+            other.join().unwrap();
+        },
+        |failure| assert!(failure.message.contains("double free"), "{}", failure.message),
     );
 }

@@ -155,9 +155,8 @@ fn caught_and_raised_again() {
         &all(),
         Kind::Panic,
         || {
-            if let Err(payload) = catch_unwind(|| panic!("twice")) {
-                std::panic::resume_unwind(payload);
-            }
+            let Err(payload) = catch_unwind(|| panic!("twice"));
+            std::panic::resume_unwind(payload);
         },
         |failure| {
             assert!(failure.message.contains("twice"), "{}", failure.message);

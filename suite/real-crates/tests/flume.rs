@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use flume::{Receiver, RecvTimeoutError, Selector, Sender, bounded, unbounded};
 use real_crates::{passes, repeats};
 
+type Channel = (Sender<(u32, u32)>, Receiver<(u32, u32)>);
+
 #[track_caller]
-fn keeps_each_senders_order(channel: fn() -> (Sender<(u32, u32)>, Receiver<(u32, u32)>)) {
+fn keeps_each_senders_order(channel: fn() -> Channel) {
     passes(1000, || {
         let (sender, receiver) = channel();
         for by in 0..2 {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, RwLock};
 use std::thread;
 
 use raddle::{Explorer, Isolation, Strategy};
-use real_crates::{passes, strategies};
+use real_crates::{assert_same, fails, passes, strategies};
 
 static COUNTER: AtomicUsize = AtomicUsize::new(3);
 static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -274,4 +274,24 @@ fn a_process_for_each_execution_gives_the_same_results() {
         (forked.executions, forked.events, forked.switches),
         (rolled_back.executions, rolled_back.events, rolled_back.switches)
     );
+}
+
+#[test]
+fn a_process_for_each_execution_finds_the_same_failure() {
+    let explore = |isolation| {
+        let explorer = Explorer::new().isolation(isolation).strategy(Strategy::Random);
+        fails(explorer.executions(1_000), || {
+            let order = Mutex::new(Vec::new());
+            thread::scope(|scope| {
+                for i in 0..3 {
+                    let order = &order;
+                    scope.spawn(move || order.lock().unwrap().push(i));
+                }
+            });
+            assert_ne!(*order.lock().unwrap(), [2, 0, 1]);
+        })
+    };
+    let (rolled_back, forked) = (explore(Isolation::Rollback), explore(Isolation::Fork));
+    assert_eq!(forked.found_by.execution, rolled_back.found_by.execution);
+    assert_same("fork", &rolled_back, &forked);
 }

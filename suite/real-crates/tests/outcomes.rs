@@ -44,6 +44,9 @@ use Step::*;
 
 type Program = [&'static [Step]];
 
+/// What was read, by thread, and the variables at the end.
+type Outcome = (Vec<Vec<u32>>, Vec<u32>);
+
 impl Step {
     fn take(self, variables: &[AtomicU32; 2], registers: &mut Vec<u32>) {
         match self {
@@ -57,7 +60,7 @@ impl Step {
 
 /// Runs the program under Raddle, its last thread in the closure itself; returns what was read, by thread, and the
 /// variables at the end.
-fn run(program: &'static Program) -> (Vec<Vec<u32>>, Vec<u32>) {
+fn run(program: &'static Program) -> Outcome {
     // Leaked, because giving back a shared reference would be one more step of each thread.
     let variables: &'static [AtomicU32; 2] = Box::leak(Box::default());
     let run = |steps: &[Step]| {
@@ -74,13 +77,13 @@ fn run(program: &'static Program) -> (Vec<Vec<u32>>, Vec<u32>) {
 }
 
 /// All interleavings by brute force, independently of Raddle: the outcome of each.
-fn enumerate(program: &Program) -> Vec<(Vec<Vec<u32>>, Vec<u32>)> {
+fn enumerate(program: &Program) -> Vec<Outcome> {
     fn go(
         program: &Program,
         at: &mut Vec<usize>,
         registers: &mut Vec<Vec<u32>>,
         variables: &mut Vec<u32>,
-        outcomes: &mut Vec<(Vec<Vec<u32>>, Vec<u32>)>,
+        outcomes: &mut Vec<Outcome>,
     ) {
         let mut ended = true;
         for thread in 0..program.len() {
@@ -260,20 +263,67 @@ fn executions_are_counted_as_interleavings() {
     }
 }
 
-/// No execution is made twice: programs whose outcome names their interleaving have as many outcomes as executions.
+/// What happened in an execution, noted by machine instructions that no instrumentation sees: looking must not add steps.
+#[derive(Default)]
+struct Log {
+    len: u64,
+    bytes: [u8; 32],
+}
+
+#[derive(Clone, Copy)]
+struct LogPointer(*mut Log);
+
+// SAFETY: the log is only touched by whole instructions while threads run.
+unsafe impl Send for LogPointer {}
+
+impl LogPointer {
+    #[cfg(target_arch = "x86_64")]
+    fn note(self, who: u8) {
+        // SAFETY: the log has room for every stretch of the program below; the exchange and the store of a byte are whole.
+        unsafe {
+            std::arch::asm!(
+                "lock xadd [{len}], {index}",
+                "mov byte ptr [{bytes} + {index}], {who}",
+                len = in(reg) &raw mut (*self.0).len,
+                bytes = in(reg) &raw mut (*self.0).bytes,
+                index = inout(reg) 1u64 => _,
+                who = in(reg_byte) who,
+            );
+        }
+    }
+}
+
+/// No execution is made twice: where every stretch leaves its mark, there are as many outcomes as executions.
 #[test]
+#[cfg(target_arch = "x86_64")]
 fn no_interleaving_is_repeated() {
     let report = everything(|| {
-        let log = AtomicU32::new(0);
-        let step = |digit: u32| log.fetch_update(SeqCst, SeqCst, |log| Some(log * 10 + digit)).unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| step(1));
-            scope.spawn(|| step(2));
-            step(3);
+        let log = LogPointer(Box::leak(Box::default()));
+        let x: &'static AtomicU32 = Box::leak(Box::default());
+        let threads = [1, 2].map(|who| {
+            let thread = thread::spawn(move || {
+                log.note(who);
+                for _ in 0..2 {
+                    x.load(SeqCst);
+                    log.note(who);
+                }
+            });
+            log.note(3);
+            thread
         });
-        log.into_inner()
+        x.load(SeqCst);
+        log.note(3);
+        for thread in threads {
+            thread.join().unwrap();
+            log.note(3);
+        }
+        // SAFETY: all threads that write there have ended.
+        unsafe { (*log.0).bytes }
     });
-    assert_eq!(report.outcomes.len(), 6);
+    let repeated = report.outcomes.iter().find(|(_, times)| **times != 1);
+    assert!(repeated.is_none(), "{repeated:?}");
+    assert_eq!(report.outcomes.len() as u64, report.executions);
+    assert_eq!(report.executions, count(&[&[Read(X), Read(X)], &[Read(X), Read(X)], &[Read(X)]]));
 }
 
 /// Fewer preemptions mean fewer executions, all of them among those of the next bound; the search only claims to be
@@ -288,7 +338,7 @@ fn bounds_grow_to_everything() {
     };
     let all =
         everything(|| run(&[&[Read(X), WriteNext(X)], &[Read(X), WriteNext(X)], &[Read(X), WriteNext(X)]]));
-    let mut before: Option<Report<(Vec<Vec<u32>>, Vec<u32>)>> = None;
+    let mut before: Option<Report<Outcome>> = None;
     for bound in 0.. {
         let report = explore(bound);
         if let Some(before) = &before {

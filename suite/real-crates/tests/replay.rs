@@ -4,7 +4,7 @@
 //! replays it and ends the process. All in all a hundred times.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
@@ -131,43 +131,55 @@ fn a_livelock() {
     });
 }
 
+/// Replays a file and checks how the process ends.
+#[track_caller]
+fn answers(test: &str, file: &Path, force: bool, code: i32, says: &str) {
+    let output = replay(test, file, force);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    assert!(text.contains(says), "{text}");
+}
+
+/// The thread that is spawned must run first.
+fn fails_if_the_other_is_first() {
+    let x = Arc::new(AtomicUsize::new(0));
+    let other = Arc::clone(&x);
+    thread::spawn(move || other.store(1, SeqCst));
+    assert_eq!(x.load(SeqCst), 0);
+}
+
+/// Writes a changed copy of a failure beside its own file.
+fn changed(failure: &Failure, change: fn(&mut Failure)) -> PathBuf {
+    let mut copy = failure.clone();
+    change(&mut copy);
+    copy.write_new(failure.file.as_deref().unwrap().parent().unwrap()).unwrap()
+}
+
 /// A file that was edited, is damaged, or belongs to another program is answered with one clear sentence, not obeyed.
 #[test]
 fn files_that_do_not_fit() {
     const TEST: &str = "files_that_do_not_fit";
-    let failure = find(Kind::Panic, || {
-        let x = Arc::new(AtomicUsize::new(0));
-        let other = Arc::clone(&x);
-        thread::spawn(move || other.store(1, SeqCst));
-        assert_eq!(x.load(SeqCst), 0);
-    });
-    let directory = failure.file.as_deref().unwrap().parent().unwrap();
-    let with = |change: fn(&mut Failure)| {
-        let mut changed = (*failure).clone();
-        change(&mut changed);
-        changed.write_new(directory).unwrap()
-    };
-    let check = |file: &Path, force, code, says: &str| {
-        let output = replay(TEST, file, force);
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{text}");
-        assert!(text.contains(says), "{text}");
-    };
+    let failure = find(Kind::Panic, fails_if_the_other_is_first);
 
-    let other_build = with(|failure| failure.build.id = "0123".into());
-    check(&other_build, false, 2, "another build");
-    check(&other_build, true, 1, "assertion");
+    let other_build = changed(&failure, |failure| failure.build.id = "0123".into());
+    answers(TEST, &other_build, false, 2, "another build");
+    answers(TEST, &other_build, true, 1, "assertion");
 
     // The closure's own thread runs as long as it can: no failure.
-    let no_failure = with(|failure| failure.schedule = Schedule(vec![0; 50]));
-    check(&no_failure, false, 0, "the replay passed");
+    let no_failure = changed(&failure, |failure| failure.schedule = Schedule(vec![0; 50]));
+    answers(TEST, &no_failure, false, 0, "the replay passed");
 
-    let no_such_thread = with(|failure| failure.schedule.0[0] = 9);
-    check(&no_such_thread, false, 3, "parted from the recorded execution");
-
-    let garbage = directory.join(format!("{TEST}-garbage.json"));
+    let garbage = std::env::temp_dir().join(format!("raddle-{TEST}-{}.json", std::process::id()));
     std::fs::write(&garbage, "{\"format\": 1, ").unwrap();
-    check(&garbage, false, 2, "error:");
-    check(Path::new("no/such/file.json"), false, 2, "error:");
-    std::fs::remove_file(garbage).unwrap();
+    answers(TEST, &garbage, false, 2, "error:");
+    std::fs::remove_file(&garbage).unwrap();
+    answers(TEST, &garbage, false, 2, "there is no file");
+}
+
+#[test]
+fn a_file_with_a_thread_that_does_not_exist() {
+    const TEST: &str = "a_file_with_a_thread_that_does_not_exist";
+    let failure = find(Kind::Panic, fails_if_the_other_is_first);
+    let no_such_thread = changed(&failure, |failure| failure.schedule.0[0] = 9);
+    answers(TEST, &no_such_thread, false, 3, "parted from the recorded execution");
 }
