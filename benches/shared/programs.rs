@@ -1,8 +1,8 @@
 //! The programs that every tool explores: one source, compiled against each tool's own threads, atomics and locks, which
 //! the including module provides as `rt`. All accesses are sequentially consistent; `main` joins all threads.
 
+use std::cell::UnsafeCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize as Plain, Ordering::Relaxed};
 
 use super::rt::{AtomicUsize, Mutex, Ordering::SeqCst, thread};
 
@@ -43,17 +43,24 @@ pub(crate) fn racy(threads: usize, times: usize) {
     });
 }
 
+/// A link of a node: written before the node is published, only read afterwards. No tool sees it.
+struct Link(UnsafeCell<usize>);
+
+// SAFETY: see above.
+unsafe impl Sync for Link {}
+
 /// Treiber's stack over numbered nodes, none of which is used twice.
 struct Stack {
     head: AtomicUsize,
-    next: Vec<Plain>,
+    next: Vec<Link>,
 }
 
 impl Stack {
     fn push(&self, node: usize) {
         let mut head = self.head.load(SeqCst);
         loop {
-            self.next[node].store(head, Relaxed);
+            // SAFETY: the node is not published yet.
+            unsafe { *self.next[node].0.get() = head };
             match self.head.compare_exchange(head, node, SeqCst, SeqCst) {
                 Ok(_) => return,
                 Err(seen) => head = seen,
@@ -64,7 +71,8 @@ impl Stack {
     fn pop(&self) -> Option<usize> {
         let mut head = self.head.load(SeqCst);
         while head != 0 {
-            let next = self.next[head].load(Relaxed);
+            // SAFETY: the node was published, so nobody writes the link any more.
+            let next = unsafe { *self.next[head].0.get() };
             match self.head.compare_exchange(head, next, SeqCst, SeqCst) {
                 Ok(_) => return Some(head),
                 Err(seen) => head = seen,
@@ -75,7 +83,7 @@ impl Stack {
 }
 
 fn treiber(threads: usize, times: usize) {
-    let next = (0..=threads * times).map(|_| Plain::new(0)).collect();
+    let next = (0..=threads * times).map(|_| Link(UnsafeCell::new(0))).collect();
     let stack = Stack { head: AtomicUsize::new(0), next };
     spawn_all(threads, move |thread| {
         for time in 0..times {
