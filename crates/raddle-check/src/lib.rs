@@ -1,0 +1,22 @@
+//! Decides whether a concurrent history is correct.
+#![forbid(unsafe_code)]
+
+mod check;
+mod contract;
+mod engine;
+pub mod format;
+pub mod history;
+pub mod model;
+pub mod monitor;
+mod timeline;
+mod value;
+pub mod verdict;
+
+pub use check::{Checker, check};
+pub use contract::Contract;
+pub use engine::limits::{Exhausted, Limits};
+pub use history::{History, Operation, Outcome};
+pub use model::Model;
+pub use timeline::Ties;
+pub use value::Value;
+pub use verdict::{Report, Verdict};
