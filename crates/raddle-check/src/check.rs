@@ -10,6 +10,7 @@ use crate::engine::limits::{Budget, Limits};
 use crate::engine::lts::Lts;
 use crate::history::{History, Operation};
 use crate::model::Model;
+use crate::monitor::{self, Answer, Seen};
 use crate::timeline::{Ties, Timeline};
 use crate::value::Value;
 use crate::verdict::{Method, Part, PartialOrder, Progress, Report, Verdict, Violation};
@@ -128,12 +129,22 @@ impl Checker {
         let timeline = Timeline::new(&operations, history.crashes(), self.ties);
         let mut budget = Budget::new(self.limits, start);
         let mut widest = 0;
-        let (finding, method, reason) = match self.contract {
-            Contract::Linearizable => (
-                contract::linearizable::check(&operations, &timeline, model, lts, &mut budget, &mut widest),
-                Method::Frontier,
-                String::from("no monitor knows this model"),
-            ),
+        let (answer, method, reason) = match self.contract {
+            Contract::Linearizable => match self.monitor(&operations, &timeline, model) {
+                Ok((answer, name)) => {
+                    let reason = "the model is a collection and no value is added twice".into();
+                    (Some(answer), Method::Monitor(name), reason)
+                }
+                Err(reason) => (None, Method::Frontier, reason),
+            },
+        };
+        let _ = answer;
+        let finding = match answer {
+            Some(Answer::Accepted) => Finding::Accepted,
+            Some(Answer::Violation(_)) => Finding::Rejected { operation: None, prefix: 0, attempts: vec![] },
+            None => {
+                contract::linearizable::check(&operations, &timeline, model, lts, &mut budget, &mut widest)
+            }
         };
         let verdict = match finding {
             Finding::Accepted => Verdict::Accepted,
@@ -165,6 +176,30 @@ impl Checker {
             widest,
             time: began.elapsed(),
         }
+    }
+
+    /// Lets a monitor decide, if one can; the error says why not.
+    fn monitor<M: Model>(
+        &self,
+        operations: &[&Operation<M::Input, M::Output>],
+        timeline: &Timeline,
+        model: &M,
+    ) -> Result<(Answer, &'static str), String> {
+        let Some(collection) = model.collection() else { return Err("no monitor knows this model".into()) };
+        if self.search_only {
+            return Err("monitors are off".into());
+        }
+        let seen = |op: usize| {
+            let Operation { input, .. } = operations[op];
+            let output = operations[op].output();
+            match model.role(input, output) {
+                Some(role) => Seen::Role(role),
+                None if output.is_none() && model.is_read_only(input, None) => Seen::Ignored,
+                None => Seen::Unclear,
+            }
+        };
+        let answer = monitor::decide(&collection, timeline.spans(operations.len()), seen)?;
+        Ok((answer, collection.name()))
     }
 }
 
