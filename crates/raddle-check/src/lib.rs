@@ -4,16 +4,18 @@
 mod check;
 mod contract;
 mod engine;
+pub mod explain;
 pub mod format;
 pub mod history;
 pub mod model;
 pub mod monitor;
+mod partition;
 mod timeline;
 mod value;
 pub mod verdict;
 
 pub use check::{Checker, check};
-pub use contract::Contract;
+pub use contract::{Contract, Durability};
 pub use engine::limits::{Exhausted, Limits};
 pub use history::{History, Operation, Outcome};
 pub use model::Model;

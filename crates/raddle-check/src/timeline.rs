@@ -89,6 +89,28 @@ impl Timeline {
         self.events.iter().map(|event| event.unpack())
     }
 
+    /// The events of the `chosen` ones of the `operations` operations, which get the numbers of their positions there.
+    pub(crate) fn restricted_to(&self, chosen: &[usize], operations: usize) -> Timeline {
+        let mut positions = vec![None; operations];
+        chosen.iter().enumerate().for_each(|(position, &op)| positions[op] = Some(position));
+        let events = self.events().filter_map(|event| match event {
+            Event::Call(op) => positions[op].map(|position| Packed::new(position, false)),
+            Event::Return(op) => positions[op].map(|position| Packed::new(position, true)),
+        });
+        Timeline { events: events.collect(), crashes: Vec::new() }
+    }
+
+    /// The rank of the return of each of the `operations` operations, or [`NEVER`].
+    pub(crate) fn returns(&self, operations: usize) -> Vec<u32> {
+        let mut returns = vec![NEVER; operations];
+        for (rank, event) in self.events().enumerate() {
+            if let Event::Return(op) = event {
+                returns[op] = rank as u32;
+            }
+        }
+        returns
+    }
+
     /// The ranks of each of the `operations` operations.
     pub(crate) fn spans(&self, operations: usize) -> Vec<Span> {
         let mut spans = vec![Span { call: 0, ret: NEVER }; operations];

@@ -47,6 +47,18 @@ pub enum Verdict {
     Unknown(Progress),
 }
 
+/// Why a check could not be made: the contract, the model and the history do not go together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported(pub(crate) String);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
 /// How far a check got before a limit ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -78,10 +90,19 @@ pub struct Violation {
 pub struct PartialOrder {
     /// The operations, first to last.
     pub order: Vec<usize>,
-    /// The state after each of them, in words; only the last ones of a long order.
+    /// The states after the last of them, in words; as many as are worth showing.
     pub states: Vec<String>,
-    /// The operations that could come next in time, and do not fit.
-    pub rejected: Vec<usize>,
+    /// The operations that time would allow next.
+    pub rejected: Vec<Rejection>,
+}
+
+/// An operation that could come next in a [`PartialOrder`], but for the model or what follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The operation.
+    pub operation: usize,
+    /// Whether it fits the state. Then it is what comes after it that does not.
+    pub fits: bool,
 }
 
 /// How a verdict was reached.

@@ -1,53 +1,52 @@
 //! Linearizability (Herlihy and Wing 1990): a total order of the operations that the model allows and that never
 //! contradicts real time. Operations of unknown outcome may be left out.
 
-use super::Finding;
+use super::{Finding, Problem, Rejected};
 use crate::engine::frontier::{Frontier, NO_DEADLINE};
-use crate::engine::limits::{Budget, Exhausted};
-use crate::engine::lts::{Class, Lts};
-use crate::history::Operation;
+use crate::engine::limits::Exhausted;
 use crate::model::Model;
-use crate::timeline::{Event, NEVER, Timeline};
+use crate::timeline::{Event, NEVER};
 
 /// How many failed attempts are kept to explain a rejection.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 8;
 
-pub(crate) fn check<M: Model>(
-    operations: &[&Operation<M::Input, M::Output>],
-    timeline: &Timeline,
-    model: &M,
-    lts: &mut Lts<M>,
-    budget: &mut Budget,
-    widest: &mut usize,
-) -> Finding {
-    let mut walk = Walk::new(operations, timeline, model, lts);
-    let frontier = Frontier::new(walk.lts.initial(model));
-    match walk.run(frontier, timeline.len(), budget) {
+pub(crate) fn check<M: Model>(problem: &mut Problem<'_, M>) -> Finding {
+    check_with(problem, Crash::Ignored)
+}
+
+/// What a crash does to the operations that are open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Crash {
+    /// Nothing: they may take effect at any later time.
+    Ignored,
+    /// They take effect before it or never.
+    Ends,
+    /// Like `Ends`, and of what took effect since the crash before only a prefix survives.
+    Cuts,
+}
+
+pub(super) fn check_with<M: Model>(problem: &mut Problem<'_, M>, crash: Crash) -> Finding {
+    let all = problem.timeline.len();
+    let frontier = Frontier::new(problem.lts.initial(problem.model));
+    match walk(problem, crash, frontier, all) {
         Walked::Through(frontier) => {
-            *widest = frontier.widest();
+            problem.widest = frontier.widest();
             Finding::Accepted
         }
         Walked::Stuck { rank, operation, frontier } => {
-            *widest = frontier.widest();
+            problem.widest = frontier.widest();
             // Once more, up to the event that failed, to see how far each order got.
-            let recording = Frontier::recording(walk.lts.initial(model));
-            let attempts = match walk.run(recording, rank + 1, budget) {
+            let recording = Frontier::recording(problem.lts.initial(problem.model));
+            let attempts = match walk(problem, crash, recording, rank + 1) {
                 Walked::Stuck { frontier, .. } => frontier.attempts(ATTEMPTS),
-                _ => Vec::new(),
+                // A limit that is reached only now costs the explanation, not the verdict.
+                Walked::Through(_) | Walked::Exhausted { .. } => Vec::new(),
             };
-            Finding::Rejected { operation: Some(operation), prefix: rank + 1, attempts }
+            let operation = Some(operation);
+            Finding::Rejected(Rejected { operation, prefix: rank + 1, attempts, ..Rejected::default() })
         }
         Walked::Exhausted { limit, rank } => Finding::Unknown { limit, events: rank },
     }
-}
-
-/// A walk of a frontier along a timeline.
-struct Walk<'a, M: Model> {
-    operations: &'a [&'a Operation<M::Input, M::Output>],
-    timeline: &'a Timeline,
-    model: &'a M,
-    lts: &'a mut Lts<M>,
-    deadlines: Vec<u32>,
 }
 
 enum Walked {
@@ -56,55 +55,57 @@ enum Walked {
     Exhausted { limit: Exhausted, rank: usize },
 }
 
-impl<'a, M: Model> Walk<'a, M> {
-    fn new(
-        operations: &'a [&'a Operation<M::Input, M::Output>],
-        timeline: &'a Timeline,
-        model: &'a M,
-        lts: &'a mut Lts<M>,
-    ) -> Self {
-        let mut deadlines = vec![NEVER; operations.len()];
-        for (rank, event) in timeline.events().enumerate() {
-            if let Event::Return(op) = event {
-                deadlines[op] = rank as u32;
-            }
-        }
-        Walk { operations, timeline, model, lts, deadlines }
+/// Takes `frontier` along the first `until` events.
+fn walk<M: Model>(
+    problem: &mut Problem<'_, M>,
+    crash: Crash,
+    mut frontier: Frontier,
+    until: usize,
+) -> Walked {
+    let timeline = problem.timeline;
+    let deadlines = timeline.returns(problem.operations.len());
+    let mut slots = vec![0u32; problem.operations.len()];
+    let mut crashes = timeline.crashes.iter().filter(|_| crash != Crash::Ignored).peekable();
+    // Whether what is left until the next crash cannot have survived it.
+    let mut lost = false;
+    if crash == Crash::Cuts {
+        frontier.remember_cuts();
     }
-
-    fn run(&mut self, mut frontier: Frontier, until: usize, budget: &mut Budget) -> Walked {
-        let mut slots = vec![0u32; self.operations.len()];
-        for (rank, event) in self.timeline.events().take(until).enumerate() {
-            if rank.is_multiple_of(4096)
-                && let Err(limit) = budget.check_time()
-            {
+    for (rank, event) in timeline.events().take(until).enumerate() {
+        while crashes.next_if(|&&at| at == rank).is_some() {
+            if let Err(limit) = frontier.crash(problem.lts, problem.model, problem.budget) {
                 return Walked::Exhausted { limit, rank };
             }
-            match event {
-                Event::Call(op) => self.call(&mut frontier, &mut slots, op),
-                Event::Return(op) => match frontier.close(self.lts, self.model, slots[op] as usize, budget) {
-                    Ok(true) => frontier.tidy(self.lts, self.model),
+            lost = false;
+        }
+        if lost {
+            continue;
+        }
+        if rank.is_multiple_of(4096)
+            && let Err(limit) = problem.budget.check_time()
+        {
+            return Walked::Exhausted { limit, rank };
+        }
+        match event {
+            Event::Call(op) => {
+                let class = problem.class(op);
+                let deadline = match deadlines[op] {
+                    // Whether a read of unknown outcome took place or not makes no difference.
+                    NEVER if problem.lts.is_read_only(class) => continue,
+                    NEVER => NO_DEADLINE,
+                    rank => u64::from(rank),
+                };
+                slots[op] = frontier.open(problem.lts, class, deadline, op) as u32;
+            }
+            Event::Return(op) => {
+                match frontier.close(problem.lts, problem.model, slots[op] as usize, problem.budget) {
+                    Ok(true) => frontier.tidy(problem.lts, problem.model),
+                    Ok(false) if crash == Crash::Cuts && crashes.peek().is_some() => lost = true,
                     Ok(false) => return Walked::Stuck { rank, operation: op, frontier },
                     Err(limit) => return Walked::Exhausted { limit, rank },
-                },
+                }
             }
         }
-        Walked::Through(frontier)
     }
-
-    fn call(&mut self, frontier: &mut Frontier, slots: &mut [u32], op: usize) {
-        let class = self.class(op);
-        let deadline = match self.deadlines[op] {
-            // Whether a read of unknown outcome took place or not makes no difference.
-            NEVER if self.lts.is_read_only(class) => return,
-            NEVER => NO_DEADLINE,
-            rank => u64::from(rank),
-        };
-        slots[op] = frontier.open(self.lts, class, deadline, op) as u32;
-    }
-
-    fn class(&mut self, op: usize) -> Class {
-        let operation = self.operations[op];
-        self.lts.class(self.model, &operation.input, operation.output())
-    }
+    Walked::Through(frontier)
 }

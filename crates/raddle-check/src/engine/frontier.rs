@@ -12,7 +12,7 @@
 //! - *First come, first served among equals.* Of open operations with the same input and output, only the one that
 //!   returns first is ordered next; any order that does otherwise can swap the two.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::Attempt;
 use super::config::{Config, ConfigSet};
@@ -67,8 +67,9 @@ pub(crate) struct Search<K> {
     seen: ConfigSet<K>,
     stack: Vec<Config<K>>,
     paths: Option<Paths>,
-    /// Every state in which some order of some of the operations so far can end, if a contract asked for them.
-    cuts: Option<FxHashSet<StateId>>,
+    /// Every state in which some order of some of the operations so far can end, with one such order, if a contract
+    /// asked for them.
+    cuts: Option<FxHashMap<StateId, u32>>,
     /// The most configurations held after an event.
     widest: usize,
 }
@@ -103,7 +104,7 @@ impl Frontier {
 
     /// Remembers every state at which the order of what has happened so far may be cut short.
     pub(crate) fn remember_cuts(&mut self) {
-        each_width!(self, search => search.cuts = Some(search.configs.iter().map(|c| c.state).collect()));
+        each_width!(self, search => search.cuts = Some(search.configs.iter().map(|c| (c.state, c.path)).collect()));
     }
 
     /// Opens an operation that has to be over at `deadline`, and returns the slot to close it by.
@@ -128,20 +129,15 @@ impl Frontier {
         each_width!(self, search => search.close(lts, model, slot, budget))
     }
 
-    /// Ends the chance of the optional operation in `slot` to take effect.
-    pub(crate) fn expire(&mut self, slot: usize) {
-        each_width!(self, search => search.expire(slot));
-    }
-
-    /// A whole-system crash after which only a prefix of what happened since the last one has survived: goes on from
-    /// every cut, with nothing open.
-    pub(crate) fn restart_from_cuts<M: Model>(
+    /// A crash of the whole system: what is open takes effect now or never. If cuts are remembered, only a prefix of
+    /// what took effect may have survived.
+    pub(crate) fn crash<M: Model>(
         &mut self,
         lts: &mut Lts<M>,
         model: &M,
         budget: &mut Budget,
     ) -> Result<(), Exhausted> {
-        each_width!(self, search => search.restart_from_cuts(lts, model, budget))
+        each_width!(self, search => search.crash(lts, model, budget))
     }
 
     /// Lets the transition system forget what no configuration needs, if it holds too much.
@@ -252,7 +248,7 @@ impl<K: Mask> Search<K> {
     /// Files a configuration: with the closing operation in its order it survives, without it has to be expanded.
     fn keep(&mut self, mut config: Config<K>, closing: usize) {
         if let Some(cuts) = &mut self.cuts {
-            cuts.insert(config.state);
+            cuts.entry(config.state).or_insert(config.path);
         }
         if config.done.contains(closing) {
             config.done.remove(closing);
@@ -303,26 +299,12 @@ impl<K: Mask> Search<K> {
         }
     }
 
-    fn expire(&mut self, slot: usize) {
-        self.next.clear();
-        for mut config in std::mem::take(&mut self.configs) {
-            config.done.remove(slot);
-            self.next.insert(config, &self.optional);
-        }
-        self.next.drain_into(&mut self.configs);
-        self.release(slot);
-    }
-
-    fn restart_from_cuts<M: Model>(
-        &mut self,
-        lts: &mut Lts<M>,
-        model: &M,
-        budget: &mut Budget,
-    ) -> Result<(), Exhausted> {
+    fn crash<M: Model>(&mut self, lts: &mut Lts<M>, model: &M, budget: &mut Budget) -> Result<(), Exhausted> {
+        let has_cuts = self.cuts.is_some();
+        self.cuts.get_or_insert_default();
         // No slot has this number, so nothing closes and everything that can still be ordered is.
         let nothing = self.used_slots.len();
         self.seen.clear();
-        self.next.clear();
         for config in std::mem::take(&mut self.configs) {
             self.keep(config, nothing);
         }
@@ -330,10 +312,14 @@ impl<K: Mask> Search<K> {
             budget.spend(self.bytes() + lts.bytes())?;
             self.expand(lts, model, config, nothing);
         }
-        let mut states: Vec<StateId> = self.cuts.iter().flatten().copied().collect();
+        let mut states: Vec<(StateId, u32)> =
+            self.cuts.iter().flatten().map(|(&s, &path)| (s, path)).collect();
         states.sort_unstable();
+        if !has_cuts {
+            self.cuts = None;
+        }
         self.configs =
-            states.into_iter().map(|state| Config { state, done: K::default(), path: ROOT }).collect();
+            states.into_iter().map(|(state, path)| Config { state, done: K::default(), path }).collect();
         self.open.clear();
         self.used_slots.clear();
         self.optional = K::default();
@@ -354,10 +340,11 @@ impl<K: Mask> Search<K> {
     }
 
     fn tidy<M: Model>(&mut self, lts: &mut Lts<M>, model: &M) {
-        let mut cuts: Option<Vec<StateId>> = self.cuts.take().map(|cuts| cuts.into_iter().collect());
+        let mut cuts: Option<Vec<(StateId, u32)>> = self.cuts.take().map(|cuts| cuts.into_iter().collect());
         let states = self.configs.iter_mut().map(|config| &mut config.state);
+        let states = states.chain(cuts.iter_mut().flatten().map(|(state, _)| state));
         let classes = self.open.iter_mut().map(|open| &mut open.class);
-        lts.collect(states.chain(cuts.iter_mut().flatten()), classes, model);
+        lts.collect(states, classes, model);
         self.cuts = cuts.map(|cuts| cuts.into_iter().collect());
         self.open.sort_by_key(|open| (open.class, open.deadline));
     }

@@ -165,6 +165,11 @@ impl<M: Model> Lts<M> {
         &self.states[id.0 as usize]
     }
 
+    /// Numbers a state that was found elsewhere.
+    pub(crate) fn adopt(&mut self, model: &M, state: M::State) -> StateId {
+        self.intern(model, state)
+    }
+
     /// About how much memory the system holds.
     pub(crate) fn bytes(&self) -> usize {
         // An index set holds a hash, the entry and about one and a half words of table for each.

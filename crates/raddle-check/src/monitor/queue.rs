@@ -55,16 +55,15 @@ fn check_pairs(facts: &Facts, name: &impl Fn(u32) -> Value) -> Result<(), Compla
     // Of the values that are certainly inside by now, the one that is still waited for longest.
     let (mut latest, mut oldest) = (0, NONE);
     for rank in 0..facts.ranks as usize {
-        if let value @ 0..NONE = inside[rank] {
+        let value = inside[rank];
+        if value != NONE {
             let last_call = fronts[value as usize].last_call;
             if oldest == NONE || last_call > latest {
                 (latest, oldest) = (last_call, value);
             }
         }
-        if let value @ 0..NONE = called[rank]
-            && oldest != NONE
-            && fronts[value as usize].first_return < latest
-        {
+        let value = called[rank];
+        if value != NONE && oldest != NONE && fronts[value as usize].first_return < latest {
             let (x, y) = (name(facts.values[oldest as usize].add), name(facts.values[value as usize].add));
             let summary = format!("{y} is added after {x} and reaches the front before it");
             return Err(facts.complaint(summary, [oldest, value], &[]));
