@@ -229,12 +229,15 @@ impl<K: Mask> Search<K> {
         if let Some(paths) = &mut self.paths {
             paths.expanded.clear();
         }
-        for mut config in std::mem::take(&mut self.configs) {
+        // Taken out and put back, so that its memory is used again.
+        let mut configs = std::mem::take(&mut self.configs);
+        for mut config in configs.drain(..) {
             if !config.done.contains(slot) {
                 self.order_reads(lts, model, &mut config);
             }
             self.keep(config, slot);
         }
+        self.configs = configs;
         while let Some(config) = self.stack.pop() {
             budget.spend(self.bytes() + lts.bytes())?;
             self.expand(lts, model, config, slot);

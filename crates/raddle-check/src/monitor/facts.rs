@@ -67,7 +67,7 @@ impl Facts {
             spans,
         };
         let initial = match collection {
-            Collection::Register { initial } => Some(facts.id(&mut ids, initial.clone()) as usize),
+            Collection::Register { initial } => Some(facts.id(&mut ids, initial) as usize),
             _ => None,
         };
         let mut removed_twice = None;
@@ -82,26 +82,25 @@ impl Facts {
             };
             match role {
                 Role::Add(value) => {
-                    let shown = value.to_string();
-                    let id = facts.id(&mut ids, value) as usize;
+                    let id = facts.id(&mut ids, &value) as usize;
                     if facts.values[id].add != NONE || initial == Some(id) {
-                        return Err(format!("the value {shown} is added more than once"));
+                        return Err(format!("the value {value} is added more than once"));
                     }
                     facts.values[id].add = op as u32;
                 }
                 Role::Remove(value) => {
-                    let id = facts.id(&mut ids, value) as usize;
+                    let id = facts.id(&mut ids, &value) as usize;
                     if facts.values[id].remove != NONE {
                         removed_twice.get_or_insert((facts.values[id].remove, op as u32));
                     }
                     facts.values[id].remove = op as u32;
                 }
                 Role::Peek(value) => {
-                    let id = facts.id(&mut ids, value);
+                    let id = facts.id(&mut ids, &value);
                     facts.peeks.push((id, op as u32));
                 }
                 Role::Absent(value) => {
-                    let id = facts.id(&mut ids, value);
+                    let id = facts.id(&mut ids, &value);
                     facts.absents.push((id, op as u32));
                 }
                 Role::Empty => facts.empties.push(op as u32),
@@ -169,7 +168,7 @@ impl Facts {
         Complaint { summary, core }
     }
 
-    fn id(&mut self, ids: &mut Ids, value: Value) -> u32 {
+    fn id(&mut self, ids: &mut Ids, value: &Value) -> u32 {
         let id = ids.get(value);
         if id as usize >= self.values.len() {
             self.values.resize(id as usize + 1, Fact::UNKNOWN);
@@ -262,7 +261,7 @@ impl Ids {
         }
     }
 
-    fn get(&mut self, value: Value) -> u32 {
+    fn get(&mut self, value: &Value) -> u32 {
         match self {
             Ids::Table { first, table, next } => {
                 let slot = value.as_int().and_then(|n| table.get_mut(n.checked_sub(*first)? as usize));
@@ -282,8 +281,12 @@ impl Ids {
                 }
             }
             Ids::Map(map) => {
+                if let Some(&id) = map.get(value) {
+                    return id;
+                }
                 let next = map.len() as u32;
-                *map.entry(value).or_insert(next)
+                map.insert(value.clone(), next);
+                next
             }
         }
     }

@@ -23,7 +23,10 @@ impl MinTree {
 
     /// Adds `amount` to the numbers from `from` up to `to`.
     pub(super) fn add(&mut self, from: usize, to: usize, amount: i32) {
-        if from >= to {
+        if from + 1 >= to {
+            if from < to {
+                self.add_at(from, amount);
+            }
             return;
         }
         let (first, last) = (from + self.size, to + self.size - 1);
@@ -58,6 +61,19 @@ impl MinTree {
             }
         }
         Some(node - self.size)
+    }
+
+    fn add_at(&mut self, index: usize, amount: i32) {
+        let mut node = index + self.size;
+        self.least[node] += amount;
+        while node > 1 {
+            node >>= 1;
+            let least = self.least[node * 2].min(self.least[node * 2 + 1]) + self.added[node];
+            if self.least[node] == least {
+                break;
+            }
+            self.least[node] = least;
+        }
     }
 
     fn apply(&mut self, node: usize, amount: i32) {
