@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod contract;
 mod engine;
 pub mod explain;
@@ -10,6 +12,7 @@ pub mod history;
 pub mod model;
 pub mod monitor;
 mod partition;
+pub mod stream;
 mod timeline;
 mod value;
 pub mod verdict;
@@ -19,6 +22,7 @@ pub use contract::{Contract, Durability};
 pub use engine::limits::{Exhausted, Limits};
 pub use history::{History, Operation, Outcome};
 pub use model::Model;
+pub use stream::Stream;
 pub use timeline::Ties;
 pub use value::Value;
 pub use verdict::{Report, Verdict};

@@ -118,6 +118,16 @@ pub enum Method {
     TwoOrders,
 }
 
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = match self.limit {
+            Exhausted::Time => "time",
+            Exhausted::Memory => "memory",
+        };
+        write!(f, "the {limit} limit was reached after {} of {} events", self.events, self.of)
+    }
+}
+
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -152,10 +152,13 @@ impl Frontier {
         each_width!(self, search => search.widest)
     }
 
-    /// The states of the configurations, each once.
-    pub(crate) fn states(&self) -> Vec<StateId> {
-        let mut states: Vec<StateId> =
-            each_width!(self, search => search.configs.iter().map(|config| config.state).collect());
+    /// The states that were tried at the last return, each once: if it left nothing, what it did not fit.
+    pub(crate) fn tried_states(&mut self) -> Vec<StateId> {
+        let mut states: Vec<StateId> = each_width!(self, search => {
+            let mut tried = Vec::new();
+            search.seen.drain_into(&mut tried);
+            tried.into_iter().map(|config| config.state).collect()
+        });
         states.sort_unstable();
         states.dedup();
         states

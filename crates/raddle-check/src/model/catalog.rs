@@ -88,12 +88,12 @@ pub fn visit<V: Visitor>(name: &str, keyed: bool, visitor: V) -> Result<V::Resul
     }
     match base {
         "register" | "cas-register" => with!(register::Register { initial: initial(parameter) }),
-        "multi-register" => Ok(visitor.visit(multi_register::MultiRegister)),
+        "multi-register" => with!(multi_register::MultiRegister),
         "counter" => with!(counter::Counter),
         "mutex" => with!(lock::Semaphore::mutex()),
         "semaphore" => with!(lock::Semaphore::new(number("its number of permits")? as u64)),
         "set" => with!(set::Set),
-        "map" => Ok(visitor.visit(map::Map)),
+        "map" => with!(map::Map),
         "kv" => Ok(visitor.visit(Keyed(Text::new()))),
         "queue" => with!(queue::Queue::new()),
         "bounded-queue" => with!(queue::Queue::bounded(number("its capacity")?)),
@@ -118,7 +118,7 @@ pub fn visit<V: Visitor>(name: &str, keyed: bool, visitor: V) -> Result<V::Resul
 
 /// Whether operations of the model always come with a key.
 pub fn has_keys(name: &str) -> bool {
-    matches!(name, "kv" | "map")
+    name == "kv"
 }
 
 fn initial(parameter: Option<&str>) -> Value {
