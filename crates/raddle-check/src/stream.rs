@@ -37,6 +37,8 @@ pub struct Stream<M: Model> {
     model: M,
     budget: Budget,
     patience: usize,
+    /// What a search may use while a monitor can do without it.
+    spare: usize,
     whole: bool,
     parts: FxHashMap<Option<Value>, Part<M>>,
     /// The part of each operation that has not ended.
@@ -87,6 +89,9 @@ impl std::error::Error for Stop {}
 /// How many events may wait for one operation to return before it is given up.
 const PATIENCE: usize = 1 << 20;
 
+/// What a search may hold where a monitor can do without it.
+const SPARE: usize = 16 << 20;
+
 impl<M: Model> Stream<M> {
     /// A stream in which nothing has happened, without limits.
     pub fn new(model: M) -> Stream<M> {
@@ -94,6 +99,7 @@ impl<M: Model> Stream<M> {
             model,
             budget: Budget::new(Limits::default(), Instant::now()),
             patience: PATIENCE,
+            spare: SPARE,
             whole: false,
             parts: FxHashMap::default(),
             open: FxHashMap::default(),
@@ -122,6 +128,12 @@ impl<M: Model> Stream<M> {
         self
     }
 
+    /// How many bytes a search may hold where a monitor can decide without it; beyond, only the monitor goes on.
+    pub fn spare(mut self, bytes: usize) -> Self {
+        self.spare = bytes;
+        self
+    }
+
     /// An operation was called. Returns its number, by which to say how it ended.
     pub fn call(&mut self, input: M::Input) -> Result<u64, Stop> {
         let key = if self.whole { None } else { self.model.partition(&input) };
@@ -135,7 +147,7 @@ impl<M: Model> Stream<M> {
         self.calls += 1;
         self.events += 1;
         self.open.insert(operation, key.clone());
-        let part = self.parts.entry(key.clone()).or_insert_with(|| Part::new(&self.model));
+        let part = self.parts.entry(key.clone()).or_insert_with(|| Part::new(&self.model, self.spare));
         part.backlog.call(operation, input);
         if part.backlog.len() > self.patience {
             part.backlog.give_up_on_first();

@@ -20,6 +20,8 @@ pub(super) struct Part<M: Model> {
     pub(super) backlog: Backlog<M::Input, M::Output>,
     search: Option<Search<M>>,
     watch: Option<QueueWatch>,
+    /// What the search may use while the monitor can do without it.
+    spare: Limits,
     /// What has been called and will return.
     open: FxHashMap<u64, (M::Input, M::Output)>,
 }
@@ -30,20 +32,18 @@ struct Search<M: Model> {
     slots: FxHashMap<u64, usize>,
 }
 
-/// What a search may use while a monitor can do without it.
-const SPARE: Limits = Limits { time: None, memory: Some(16 << 20) };
-
 /// More states than this are not listed.
 const MOST_STATES: usize = 4;
 
 impl<M: Model> Part<M> {
-    pub(super) fn new(model: &M) -> Self {
+    pub(super) fn new(model: &M, spare: usize) -> Self {
         let mut lts = Lts::new();
         let frontier = Frontier::new(lts.initial(model));
         Part {
             backlog: Backlog::new(),
             search: Some(Search { lts, frontier, slots: FxHashMap::default() }),
             watch: (model.collection() == Some(Collection::Queue)).then(QueueWatch::default),
+            spare: Limits { time: None, memory: Some(spare) },
             open: FxHashMap::default(),
         }
     }
@@ -103,7 +103,7 @@ impl<M: Model> Part<M> {
         budget.spend(self.backlog.bytes()).map_err(Stop::Limit)?;
         let Some(Search { lts, frontier, slots }) = &mut self.search else { return Ok(()) };
         let slot = slots.remove(&operation).expect("what returns is open in the search");
-        let mut spare = Budget::new(SPARE, Instant::now());
+        let mut spare = Budget::new(self.spare, Instant::now());
         let budget = if self.watch.is_some() { &mut spare } else { budget };
         match frontier.close(lts, model, slot, budget) {
             Ok(true) => frontier.tidy(lts, model),
