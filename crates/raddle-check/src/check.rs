@@ -180,12 +180,7 @@ impl Checker {
                 )),
             },
             Contract::Durable(Durability::Strict | Durability::Buffered) => {
-                let spans = |op: &Operation<_, _>, crash: u64| {
-                    op.call <= crash && op.returned_at().is_some_and(|returned| returned > crash)
-                };
-                let spanning =
-                    history.operations().iter().find(|op| history.crashes().iter().any(|&at| spans(op, at)));
-                match spanning {
+                match contract::durable::survivor(history) {
                     Some(op) => Err(Unsupported(format!(
                         "{} of process {} is open during a crash and returns after it: no process survives one",
                         model.describe(&op.input, op.output()),
@@ -264,6 +259,7 @@ impl Checker {
             model,
             lts: &mut lts,
             budget: &mut budget,
+            explain: true,
             widest: 0,
         };
         let (finding, method, reason) = decide(&mut problem);

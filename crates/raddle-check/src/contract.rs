@@ -119,6 +119,8 @@ pub(crate) struct Problem<'a, M: Model> {
     pub(crate) model: &'a M,
     pub(crate) lts: &'a mut Lts<M>,
     pub(crate) budget: &'a mut Budget,
+    /// Whether a rejection should come with the attempts that led to it.
+    pub(crate) explain: bool,
     /// The most configurations held at once, as the search found.
     pub(crate) widest: usize,
 }

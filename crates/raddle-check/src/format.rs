@@ -121,7 +121,7 @@ pub fn records<R: BufRead>(reader: R, format: Format) -> impl Iterator<Item = Re
     let mut source: Box<dyn Source<R>> = match format {
         Format::Jsonl => Box::new(jsonl::Jsonl::default()),
         Format::Edn => Box::new(edn::Forms::default()),
-        Format::JepsenLog => Box::new(jepsen_log::JepsenLog::default()),
+        Format::JepsenLog => Box::new(jepsen_log::JepsenLog),
     };
     let mut reader = lines::Input::new(reader);
     let mut failed = false;

@@ -16,6 +16,7 @@ pub mod stream;
 mod timeline;
 mod value;
 pub mod verdict;
+mod verifier;
 
 pub use check::{Checker, check};
 pub use contract::{Contract, Durability};
@@ -26,3 +27,4 @@ pub use stream::Stream;
 pub use timeline::Ties;
 pub use value::Value;
 pub use verdict::{Report, Verdict};
+pub use verifier::Verifier;

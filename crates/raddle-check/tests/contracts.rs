@@ -313,7 +313,7 @@ fn quasi() {
                             .is_some_and(|place| place.abs_diff(at) <= k)
                     })
                 };
-                timely.iter().any(|t| near(t))
+                timely.iter().any(near)
             })
         })
     }

@@ -4,6 +4,7 @@
 
 use super::linearizable::{Crash, check_with};
 use super::{Finding, Problem};
+use crate::history::{History, Operation};
 use crate::model::Model;
 
 /// What may become of operations around a crash.
@@ -18,6 +19,14 @@ pub enum Durability {
     /// real time; the survivors, one such part after another, are linearizable. Nothing is asked of what did not
     /// survive, and what was open took effect before the crash or never will.
     Buffered,
+}
+
+/// An operation that is open during a crash and returns after it, which no process that the crash ended can do.
+pub(crate) fn survivor<I, O>(history: &History<I, O>) -> Option<&Operation<I, O>> {
+    history.operations().iter().find(|op| {
+        let outlives = |&crash: &u64| op.call <= crash && op.returned_at().is_some_and(|at| at > crash);
+        history.crashes().iter().any(outlives)
+    })
 }
 
 pub(crate) fn check<M: Model>(problem: &mut Problem<'_, M>, durability: Durability) -> Finding {

@@ -35,6 +35,9 @@ pub(super) fn check_with<M: Model>(problem: &mut Problem<'_, M>, crash: Crash) -
         }
         Walked::Stuck { rank, operation, frontier } => {
             problem.widest = frontier.widest();
+            if !problem.explain {
+                return Finding::Rejected(Rejected::default());
+            }
             // Once more, up to the event that failed, to see how far each order got.
             let recording = Frontier::recording(problem.lts.initial(problem.model));
             let attempts = match walk(problem, crash, recording, rank + 1) {

@@ -146,7 +146,8 @@ impl<M: Model> Search<'_, '_, M> {
             }
         }
         next.unmatched.sort_unstable();
-        let in_reach = |&(_, at): &(u32, u32)| place + 1 <= at + self.k as u32;
+        // The next place is one further on.
+        let in_reach = |&(_, at): &(u32, u32)| place < at + self.k as u32;
         next.unmatched.iter().all(in_reach).then_some(next)
     }
 

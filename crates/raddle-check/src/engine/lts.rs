@@ -51,6 +51,8 @@ pub(crate) struct Lts<M: Model> {
     state_bytes: usize,
     /// When to collect next.
     threshold: usize,
+    /// How often classes have been given new numbers.
+    pub(crate) generation: u64,
 }
 
 /// An operation as the model sees it.
@@ -99,6 +101,7 @@ impl<M: Model> Lts<M> {
             lists: Vec::new(),
             state_bytes: 0,
             threshold: KEEP,
+            generation: 0,
         }
     }
 
@@ -205,6 +208,7 @@ impl<M: Model> Lts<M> {
             let label = &old_classes[class.0 as usize];
             *class = self.class(model, &label.input, label.output.as_ref());
         }
+        self.generation += 1;
         self.threshold = KEEP.max(2 * (self.states.len() + self.classes.len()));
     }
 

@@ -96,6 +96,7 @@ fn search_again<M: Model>(problem: &mut Problem<'_, M>, chosen: &[usize]) -> Opt
         model: problem.model,
         lts: &mut lts,
         budget: &mut budget,
+        explain: true,
         widest: 0,
     };
     let Finding::Rejected(mut found) = linearizable::check(&mut part) else { return None };

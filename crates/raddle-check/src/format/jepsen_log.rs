@@ -6,7 +6,6 @@ use super::edn::value_of;
 use super::lines::Input;
 use super::{Error, Kind, Record, Source};
 
-#[derive(Default)]
 pub(super) struct JepsenLog;
 
 impl<R: BufRead> Source<R> for JepsenLog {

@@ -148,7 +148,8 @@ pub fn read_history<M: Named>(
     keyed: bool,
 ) -> Result<Loaded<M::Input>, Error> {
     let mut pairing = Pairing::new(model, keyed);
-    let mut operations: Vec<Option<(Operation<M::Input, Value>, u64)>> = Vec::new();
+    // Operations with the lines of their calls; those that did not happen are taken out again.
+    let mut operations = Vec::new();
     let mut crashes = Vec::new();
     for (count, record) in records(reader, format).enumerate() {
         let record = record?;

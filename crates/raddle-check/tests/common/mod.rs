@@ -9,20 +9,20 @@ use raddle_check::{History, Model, Operation, Outcome, Ties, Value};
 
 /// The raw material of one operation, small so that histories are full of coincidences.
 #[derive(Clone, Copy, Debug)]
-pub struct Raw {
-    pub process: u8,
-    pub kind: u8,
-    pub value: u8,
-    pub call: u8,
-    pub duration: u8,
+pub(crate) struct Raw {
+    pub(crate) process: u8,
+    pub(crate) kind: u8,
+    pub(crate) value: u8,
+    pub(crate) call: u8,
+    pub(crate) duration: u8,
     /// At which point of its time the operation takes effect in the run that decides its output.
-    pub effect: u8,
+    pub(crate) effect: u8,
     /// Under 20: the outcome is unknown. Over 215: the output is made up.
-    pub luck: u8,
+    pub(crate) luck: u8,
 }
 
 /// Up to `most` raw operations within `span` time.
-pub fn raw(most: usize, span: u8) -> impl Strategy<Value = Vec<Raw>> {
+pub(crate) fn raw(most: usize, span: u8) -> impl Strategy<Value = Vec<Raw>> {
     let one = (0..4u8, any::<u8>(), any::<u8>(), 0..span, 0..span / 2, any::<u8>(), any::<u8>());
     let one = one.prop_map(|(process, kind, value, call, duration, effect, luck)| Raw {
         process,
@@ -38,7 +38,7 @@ pub fn raw(most: usize, span: u8) -> impl Strategy<Value = Vec<Raw>> {
 
 /// A history whose outputs are those of a run in which each operation takes effect somewhere in its time, but for the
 /// made-up ones.
-pub fn history<M: Model<Output = Value>>(
+pub(crate) fn history<M: Model<Output = Value>>(
     model: &M,
     raw: &[Raw],
     input: impl Fn(usize, Raw) -> M::Input,
@@ -74,13 +74,13 @@ pub fn history<M: Model<Output = Value>>(
 }
 
 /// Outputs to draw from: nil, the truth values, and the first integers.
-pub fn some_outputs(integers: i64) -> Vec<Value> {
+pub(crate) fn some_outputs(integers: i64) -> Vec<Value> {
     let plain = [Value::Nil, Value::Bool(true), Value::Bool(false)];
     plain.into_iter().chain((0..integers).map(Value::Int)).collect()
 }
 
 /// Whether `a` is over before `b` begins.
-pub fn precedes<I, O>(a: &Operation<I, O>, b: &Operation<I, O>, ties: Ties) -> bool {
+pub(crate) fn precedes<I, O>(a: &Operation<I, O>, b: &Operation<I, O>, ties: Ties) -> bool {
     let Some(returned) = a.returned_at() else { return false };
     let both_instant = a.call == returned && b.call == returned && b.returned_at() == Some(returned);
     match ties {
@@ -91,7 +91,7 @@ pub fn precedes<I, O>(a: &Operation<I, O>, b: &Operation<I, O>, ties: Ties) -> b
 
 /// Whether some order of the `required` operations and any others, in which those that `before` puts in order are in
 /// that order, is one the model allows.
-pub fn orderable<M: Model>(
+pub(crate) fn orderable<M: Model>(
     model: &M,
     operations: &[Operation<M::Input, M::Output>],
     required: impl Fn(usize) -> bool,
@@ -129,7 +129,7 @@ pub fn orderable<M: Model>(
 }
 
 /// Linearizability by its definition.
-pub fn linearizable<M: Model>(model: &M, history: &History<M::Input, M::Output>, ties: Ties) -> bool {
+pub(crate) fn linearizable<M: Model>(model: &M, history: &History<M::Input, M::Output>, ties: Ties) -> bool {
     let operations = history.operations();
     let returned = |i: usize| operations[i].output().is_some();
     orderable(model, operations, returned, |i, j| precedes(&operations[i], &operations[j], ties))
@@ -137,20 +137,20 @@ pub fn linearizable<M: Model>(model: &M, history: &History<M::Input, M::Output>,
 
 /// How often a property held and did not, so that a test can show that it saw enough of both.
 #[derive(Debug, Default)]
-pub struct Tally {
-    pub yes: std::cell::Cell<u32>,
-    pub no: std::cell::Cell<u32>,
+pub(crate) struct Tally {
+    pub(crate) yes: std::cell::Cell<u32>,
+    pub(crate) no: std::cell::Cell<u32>,
 }
 
 impl Tally {
-    pub fn count(&self, yes: bool) {
+    pub(crate) fn count(&self, yes: bool) {
         let side = if yes { &self.yes } else { &self.no };
         side.set(side.get() + 1);
     }
 
     /// Panics unless both happened in at least one of thirty cases.
     #[track_caller]
-    pub fn is_balanced(&self) {
+    pub(crate) fn is_balanced(&self) {
         let (yes, no) = (self.yes.get(), self.no.get());
         assert!(yes * 29 >= no && no * 29 >= yes, "{yes} yes and {no} no: the histories are too much alike");
     }
@@ -159,7 +159,7 @@ impl Tally {
 /// Runs `test` on `cases` random lists of up to `most` operations. They are the same in every run, unless
 /// `RADDLE_SEED` is set to another number.
 #[track_caller]
-pub fn for_random_histories(
+pub(crate) fn for_random_histories(
     cases: u32,
     most: usize,
     span: u8,
