@@ -121,3 +121,11 @@ fn help_and_models() {
     assert_eq!(run(&["--help"], "").status.code(), Some(0));
     assert_eq!(run(&["verify"], "").status.code(), Some(2));
 }
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let output = run(&["verify", "queue.jsonl", "--model", "queue", "--explain"], "");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(readme.contains(&printed), "{printed}");
+}

@@ -253,3 +253,20 @@ fn reading_stops_where_the_device_fails() {
     let error = records(reader, Format::Edn).next().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "line 1: cannot read on: the disk is on fire");
 }
+
+#[test]
+fn the_schema_has_the_fields_that_are_read() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/history.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut described: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    described.sort();
+    let message = mistake(r#"{"type": "crash", "nonsense": 1}"#, Format::Jsonl);
+    let mut known: Vec<String> = message.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+    known.sort();
+    assert_eq!(described, known);
+    let kinds = schema["properties"]["type"]["enum"].as_array().unwrap();
+    for kind in kinds {
+        let line = format!(r#"{{"type": {kind}, "process": 0, "f": "read"}}"#);
+        assert_eq!(read(&line, Format::Jsonl).map(|records| records.len()), Ok(1));
+    }
+}
