@@ -142,7 +142,7 @@ pub(crate) enum Finding {
 /// What a search knows about a history it rejects. Operations are positions in the problem.
 #[derive(Default)]
 pub(crate) struct Rejected {
-    /// The one whose return is the earliest proof.
+    /// The first to return that no order has a place for.
     pub(crate) operation: Option<usize>,
     /// How many events are already wrong.
     pub(crate) prefix: usize,

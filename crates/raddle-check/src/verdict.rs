@@ -73,9 +73,10 @@ pub struct Progress {
 /// Why a history breaks its contract. Operations are named by their index in the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violation {
-    /// The operation whose return is the earliest proof, if there is one such.
+    /// The first operation to return that no order has a place for, if there is one such.
     pub operation: Option<usize>,
-    /// How many calls and returns of this part, first to last, are already wrong.
+    /// How many calls and returns of this part, first to last, are already wrong, whatever operations that are open
+    /// then return. The shortest prefix that is, if a search decided and no limit was reached.
     pub prefix: usize,
     /// Operations that contradict each other by themselves, with everything else left out; may be empty.
     pub core: Vec<usize>,

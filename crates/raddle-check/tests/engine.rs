@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Raw, Tally, for_random_histories, history, linearizable, some_outputs};
+use common::{Raw, Tally, for_random_histories, history, linearizable, precedes, some_outputs};
 use proptest::prelude::*;
 use raddle_check::model::counter::{Counter, CounterOp};
 use raddle_check::model::keyed::{At, Keyed};
@@ -10,7 +10,7 @@ use raddle_check::model::kv::{Text, TextOp};
 use raddle_check::model::lock::{Semaphore, SemaphoreOp};
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
-use raddle_check::{Checker, Model, Ties, Value};
+use raddle_check::{Checker, History, Model, Outcome, Ties, Value, Verdict};
 
 #[track_caller]
 fn agrees<M: Model<Output = Value>>(model: M, input: impl Fn(usize, Raw) -> M::Input, outputs: Vec<Value>) {
@@ -107,10 +107,70 @@ fn on_a_text_that_is_appended_to() {
     agrees(Text::new(), input, texts.iter().map(|&text| Value::from(text)).collect());
 }
 
+/// What is known after the first `events` events.
+fn first_events<I: Clone>(history: &History<I, Value>, events: usize) -> History<I, Value> {
+    let all = history.operations();
+    let mut order: Vec<(u64, bool, usize)> = Vec::new();
+    for (index, operation) in all.iter().enumerate() {
+        order.push((operation.call, false, index));
+        order.extend(operation.returned_at().map(|at| (at, true, index)));
+    }
+    order.sort_unstable();
+    let seen = &order[..events];
+    let called = seen.iter().filter(|(_, is_return, _)| !is_return).map(|&(_, _, index)| index);
+    let known = |index: usize| {
+        let mut operation = all[index].clone();
+        if !seen.contains(&(operation.returned_at().unwrap_or(0), true, index)) {
+            operation.outcome = Outcome::Unknown;
+        }
+        operation
+    };
+    called.map(known).collect()
+}
+
+/// A violation comes with the shortest prefix that is wrong, and with orders that fit as far as they go.
+#[test]
+fn explanations_are_true() {
+    let model = Register { initial: Value::Int(0) };
+    let explained = Tally::default();
+    for_random_histories(6000, 7, 14, |raw| {
+        let history = history(&model, &raw, |_, raw| register_op(raw), &some_outputs(3));
+        let report = Checker::new().search_only().check(&history, &model);
+        let Verdict::Violation(violation) = report.verdict() else { return Ok(()) };
+        let is_wrong = |events| !linearizable(&model, &first_events(&history, events), Ties::Concurrent);
+        prop_assert!(is_wrong(violation.prefix), "{:?} {:?}", history, violation);
+        prop_assert!(!is_wrong(violation.prefix - 1), "{:?} {:?}", history, violation);
+
+        let all = history.operations();
+        let last = violation.operation.expect("a search names the operation");
+        for attempt in &violation.attempts {
+            let mut state = model.init();
+            for (i, &op) in attempt.order.iter().enumerate() {
+                let next = model.step(&state, &all[op].input, all[op].output()).into_iter().next();
+                prop_assert!(next.is_some(), "{:?} {:?}", history, attempt);
+                state = next.unwrap();
+                let later = &attempt.order[i + 1..];
+                prop_assert!(!later.iter().any(|&j| precedes(&all[j], &all[op], Ties::Concurrent)));
+            }
+            let shown = attempt.states.last();
+            prop_assert!(shown.is_none_or(|shown| *shown == state.to_string()), "{:?}", attempt);
+            prop_assert!(!attempt.order.contains(&last), "{:?}", attempt);
+            for rejection in &attempt.rejected {
+                let operation = &all[rejection.operation];
+                let mut steps = model.step(&state, &operation.input, operation.output()).into_iter();
+                prop_assert_eq!(steps.next().is_some(), rejection.fits);
+            }
+            explained.count(attempt.rejected.iter().any(|rejection| rejection.operation == last));
+        }
+        Ok(())
+    });
+    assert!(explained.yes.get() > 1000, "{explained:?}");
+}
+
 /// More operations of unknown outcome than a machine word has bits.
 #[test]
 fn with_a_hundred_open_operations() {
-    use raddle_check::{History, check};
+    use raddle_check::check;
     let mut history = History::new();
     for process in 0..100 {
         history.invoke(process, RegisterOp::Write(Value::Int(process as i64)));

@@ -115,7 +115,8 @@ fn accepted_and_unknown() {
 fn the_page_holds_the_history_and_nothing_that_ends_its_script() {
     let nasty = Value::from("</script><script>alert(1)</script>");
     let odd = history(vec![(0, 0, 1, RegisterOp::Read, nasty)]);
-    let story = tell(&Checker::new(), Contract::Linearizable, &odd, &Register::default());
+    let model = Register::default();
+    let story = tell(&Checker::new(), Contract::Linearizable, &odd, &model).with_all(&odd, &model, &[]);
     let page = html::render(&story);
     assert_eq!(page.matches("</script>").count(), 2, "one for the data, one for the program");
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
@@ -134,7 +135,9 @@ fn a_page_of_a_hundred_thousand_operations_stays_small() {
         let write = big.invoke(n % 8, RegisterOp::Write(Value::Int((n % 50) as i64)));
         big.respond(write, Value::Nil);
     }
-    let story = tell(&Checker::new(), Contract::Linearizable, &big, &Register::default());
+    let model = Register::default();
+    let story = tell(&Checker::new(), Contract::Linearizable, &big, &model).with_all(&big, &model, &[]);
     let page = html::render(&story);
+    assert!(page.contains("write(49)"));
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
 }

@@ -13,6 +13,7 @@ const PAGE: &str = include_str!("page.html");
 /// Operations as columns: smaller, and quicker to read, than as many objects.
 #[derive(Default, Serialize)]
 struct Columns<'a> {
+    index: Vec<usize>,
     process: Vec<u64>,
     call: Vec<u64>,
     /// -1 for an unknown outcome.
@@ -44,7 +45,7 @@ struct PartData<'a> {
     violation: Option<&'a Violation>,
 }
 
-/// The page, as HTML.
+/// The page, as HTML. It shows the operations that the story has: see [`Story::with_all`].
 pub fn render(story: &Story) -> String {
     let part = |part: &'_ super::Part| format!("{}: {}", part.method, part.reason);
     let data = Data {
@@ -72,11 +73,13 @@ pub fn render(story: &Story) -> String {
 fn columns(story: &Story) -> Columns<'_> {
     let mut columns = Columns::default();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
-    columns.part = vec![0; story.operations.len()];
+    let mut parts: HashMap<usize, usize> = HashMap::new();
     for (number, part) in story.parts.iter().enumerate() {
-        part.operations.iter().for_each(|&op| columns.part[op] = number);
+        parts.extend(part.operations.iter().map(|&op| (op, number)));
     }
-    for operation in &story.operations {
+    for operation in story.operations.values() {
+        columns.index.push(operation.index);
+        columns.part.push(parts.get(&operation.index).copied().unwrap_or(0));
         columns.process.push(operation.process);
         columns.call.push(operation.call);
         columns.returned.push(operation.returned.map_or(-1, |at| i64::try_from(at).unwrap_or(i64::MAX)));

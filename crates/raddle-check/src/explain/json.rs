@@ -1,7 +1,5 @@
 //! A story for programs: one JSON object, with a version that changes when its meaning does.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::{Operation, Story};
@@ -20,16 +18,7 @@ struct Document<'a> {
 
 /// The story as JSON, on several lines. Operations are listed if a violation is about them.
 pub fn render(story: &Story) -> String {
-    let mut mentioned = BTreeSet::new();
-    for (_, violation) in story.violations() {
-        mentioned.extend(violation.operation);
-        mentioned.extend(&violation.core);
-        for attempt in &violation.attempts {
-            mentioned.extend(&attempt.order);
-            mentioned.extend(attempt.next.iter().map(|next| next.operation));
-        }
-    }
-    let operations = mentioned.into_iter().map(|op| &story.operations[op]).collect();
+    let operations = story.mentioned().into_iter().filter_map(|op| story.operations.get(&op)).collect();
     let document = Document { format: "raddle-check-report", version: VERSION, story, operations };
     serde_json::to_string_pretty(&document).expect("a story has text keys and no odd numbers") + "\n"
 }

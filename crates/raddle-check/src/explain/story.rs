@@ -1,5 +1,7 @@
 //! A report in words: plain data that does not know the model any more.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
 use crate::history::History;
@@ -19,9 +21,9 @@ pub struct Story {
     pub partitioning: String,
     /// The parts.
     pub parts: Vec<Part>,
-    /// The operations; in JSON only those that a violation is about.
+    /// The operations that a violation is about, by index; all of them in a story [with them](Story::with_all).
     #[serde(skip)]
-    pub operations: Vec<Operation>,
+    pub operations: BTreeMap<usize, Operation>,
 }
 
 /// One part of the history.
@@ -58,7 +60,7 @@ pub struct Part {
 pub struct Violation {
     /// In one sentence.
     pub summary: String,
-    /// The operation whose return is the earliest proof.
+    /// The first operation to return that no order has a place for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<usize>,
     /// How many events of the part are already wrong.
@@ -120,28 +122,69 @@ impl Story {
         model: &M,
         lines: &[u64],
     ) -> Story {
-        let operations = history.operations().iter().enumerate().map(|(index, operation)| Operation {
-            index,
-            process: operation.process,
-            call: operation.call,
-            returned: operation.returned_at(),
-            text: model.describe(&operation.input, operation.output()),
-            line: lines.get(index).copied(),
-        });
         let events = |part: &verdict::Part| {
             part.operations
                 .iter()
                 .map(|&op| 1 + usize::from(history.operations()[op].output().is_some()))
                 .sum()
         };
-        Story {
+        let mut story = Story {
             name: name.to_owned(),
             contract: contract.to_owned(),
             verdict: word(report.verdict()),
             partitioning: report.partitioning.clone(),
             parts: report.parts.iter().map(|part| Part::new(part, events(part))).collect(),
-            operations: operations.collect(),
+            operations: BTreeMap::new(),
+        };
+        story.describe(story.mentioned(), history, model, lines);
+        story
+    }
+
+    /// The story with every operation of the history, as the page shows it.
+    pub fn with_all<M: Model>(
+        mut self,
+        history: &History<M::Input, M::Output>,
+        model: &M,
+        lines: &[u64],
+    ) -> Story {
+        self.describe((0..history.operations().len()).collect(), history, model, lines);
+        self
+    }
+
+    fn describe<M: Model>(
+        &mut self,
+        chosen: BTreeSet<usize>,
+        history: &History<M::Input, M::Output>,
+        model: &M,
+        lines: &[u64],
+    ) {
+        let describe = |index: usize| {
+            let operation = &history.operations()[index];
+            let told = Operation {
+                index,
+                process: operation.process,
+                call: operation.call,
+                returned: operation.returned_at(),
+                text: model.describe(&operation.input, operation.output()),
+                line: lines.get(index).copied(),
+            };
+            (index, told)
+        };
+        self.operations = chosen.into_iter().map(describe).collect();
+    }
+
+    /// The operations that some violation is about.
+    pub(super) fn mentioned(&self) -> BTreeSet<usize> {
+        let mut mentioned = BTreeSet::new();
+        for (_, violation) in self.violations() {
+            mentioned.extend(violation.operation);
+            mentioned.extend(&violation.core);
+            for attempt in &violation.attempts {
+                mentioned.extend(&attempt.order);
+                mentioned.extend(attempt.next.iter().map(|next| next.operation));
+            }
         }
+        mentioned
     }
 
     /// The parts that are wrong.

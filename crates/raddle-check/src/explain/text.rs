@@ -67,7 +67,7 @@ fn render_violation(out: &mut String, story: &Story, part: &Part, violation: &Vi
     if !violation.core.is_empty() {
         out.push('\n');
         line(out, format_args!("  These operations are wrong by themselves:"));
-        let mut core: Vec<&Operation> = violation.core.iter().map(|&op| &story.operations[op]).collect();
+        let mut core: Vec<&Operation> = violation.core.iter().map(|&op| &story.operations[&op]).collect();
         core.sort_by_key(|operation| operation.call);
         for operation in core {
             line(out, format_args!("    {}", describe(operation)));
@@ -90,13 +90,13 @@ fn render_attempt(out: &mut String, story: &Story, attempt: &Attempt) {
         line(out, format_args!("    none: no operation can be the first"));
     }
     let shown = &attempt.order[hidden..];
-    let width = shown.iter().map(|&op| describe(&story.operations[op]).chars().count()).max().unwrap_or(0);
+    let width = shown.iter().map(|&op| describe(&story.operations[&op]).chars().count()).max().unwrap_or(0);
     let without_state = shown.len().saturating_sub(attempt.states.len());
     let skipped = attempt.states.len().saturating_sub(shown.len());
     let states =
         std::iter::repeat_n("", without_state).chain(attempt.states.iter().skip(skipped).map(String::as_str));
     for (&op, state) in shown.iter().zip(states) {
-        let text = describe(&story.operations[op]);
+        let text = describe(&story.operations[&op]);
         let row = format!(
             "    {text:<width$}  {}",
             if state.is_empty() { String::new() } else { format!("=> {state}") }
@@ -108,7 +108,7 @@ fn render_attempt(out: &mut String, story: &Story, attempt: &Attempt) {
     }
     for next in &attempt.next {
         let why = if next.fits { "fits here, but nothing fits after it" } else { "does not fit this state" };
-        line(out, format_args!("    {}  ({why})", describe(&story.operations[next.operation])));
+        line(out, format_args!("    {}  ({why})", describe(&story.operations[&next.operation])));
     }
 }
 
