@@ -303,7 +303,8 @@ impl Checker {
                 None => Seen::Unclear,
             }
         };
-        let answer = monitor::decide(&collection, timeline.spans(operations.len()), seen)?;
+        let answer = monitor::decide(&collection, timeline.spans(operations.len()), seen)
+            .map_err(|reason| format!("no monitor: {reason}"))?;
         Ok((answer, Method::Monitor(collection.name())))
     }
 }

@@ -124,6 +124,21 @@ impl<I, O> History<I, O> {
         self.crashes.push(at);
     }
 
+    /// Records that operation `index` returned `output` at a time that comes from elsewhere.
+    pub(crate) fn respond_at(&mut self, index: usize, output: O, at: u64) {
+        self.clock = self.clock.max(at.saturating_add(1));
+        self.operations[index].outcome = Outcome::Returned { output, at };
+    }
+
+    /// Takes out the operations for which `keep` does not hold.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let mut index = 0;
+        self.operations.retain(|_| {
+            index += 1;
+            keep(index - 1)
+        });
+    }
+
     /// The operations, in the order they were added.
     pub fn operations(&self) -> &[Operation<I, O>] {
         &self.operations

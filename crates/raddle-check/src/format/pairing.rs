@@ -148,32 +148,29 @@ pub fn read_history<M: Named>(
     keyed: bool,
 ) -> Result<Loaded<M::Input>, Error> {
     let mut pairing = Pairing::new(model, keyed);
-    // Operations with the lines of their calls; those that did not happen are taken out again.
-    let mut operations = Vec::new();
-    let mut crashes = Vec::new();
+    let mut loaded = Loaded { history: History::new(), lines: Vec::new() };
+    let mut never = Vec::new();
     for (count, record) in records(reader, format).enumerate() {
         let record = record?;
         let (line, now) = (record.line, record.time.unwrap_or(count as u64));
         match pairing.step(record)? {
             Step::Call { process, input } => {
-                operations
-                    .push(Some((Operation { process, call: now, input, outcome: Outcome::Unknown }, line)));
+                loaded.history.push(Operation { process, call: now, input, outcome: Outcome::Unknown });
+                loaded.lines.push(line);
             }
-            Step::Return { operation, output } => {
-                let returned = operations[operation].as_mut();
-                returned.expect("an open operation has happened").0.outcome =
-                    Outcome::Returned { output, at: now };
-            }
-            Step::Never { operation } => operations[operation] = None,
+            Step::Return { operation, output } => loaded.history.respond_at(operation, output, now),
+            Step::Never { operation } => never.push(operation),
             Step::Unknown { .. } => {}
-            Step::Crash => crashes.push(now),
+            Step::Crash => loaded.history.push_crash(now),
         }
     }
-    let mut loaded = Loaded { history: History::new(), lines: Vec::new() };
-    for (operation, line) in operations.into_iter().flatten() {
-        loaded.history.push(operation);
-        loaded.lines.push(line);
-    }
-    crashes.into_iter().for_each(|at| loaded.history.push_crash(at));
+    never.sort_unstable();
+    let happened = |index: usize| never.binary_search(&index).is_err();
+    let mut lines = 0;
+    loaded.lines.retain(|_| {
+        lines += 1;
+        happened(lines - 1)
+    });
+    loaded.history.retain(happened);
     Ok(loaded)
 }
