@@ -98,3 +98,21 @@ fn forgets_what_it_cannot_use_again() {
         assert_eq!(verifier.verify(&history), Ok(n % 1000 != 0));
     }
 }
+
+/// Two histories that differ in which of two operations returns first, and for that in their verdict.
+#[test]
+fn remembers_when_operations_returned() {
+    let mut verifier = Verifier::new(Register { initial: Value::Int(0) }, Contract::Linearizable);
+    for write_returns_first in [false, true, false, true] {
+        let mut history = History::new();
+        let write = history.invoke(0, RegisterOp::Write(Value::Int(1)));
+        let read = history.invoke(1, RegisterOp::Read);
+        let (first, second) = if write_returns_first { (write, read) } else { (read, write) };
+        history.respond(first, Value::Int(0));
+        let late = history.invoke(2, RegisterOp::Read);
+        history.respond(second, Value::Int(0));
+        history.respond(late, Value::Int(0));
+        assert_eq!(verifier.verify(&history), Ok(!write_returns_first));
+    }
+    assert_eq!(verifier.remembered(), 2);
+}

@@ -72,7 +72,7 @@ impl<M: Model> Search<'_, '_, M> {
         while let Some((places, node, length)) = stack.pop() {
             let bytes =
                 self.memo.len() * (size_of::<Places>() * 2 + self.spans.len() / 4) + self.nodes.len() * 16;
-            self.problem.budget.spend(bytes + self.problem.lts.bytes())?;
+            self.problem.budget.spend(|| bytes + self.problem.lts.bytes())?;
             if places.unmatched.is_empty() && self.is_complete(&places.legal) {
                 return Ok(true);
             }

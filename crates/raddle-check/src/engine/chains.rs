@@ -52,7 +52,7 @@ pub(crate) fn search<M: Model>(
         return Ok(Ok(search.order()));
     }
     while !search.frames.is_empty() {
-        budget.spend(search.bytes() + lts.bytes())?;
+        budget.spend(|| search.bytes() + lts.bytes())?;
         if search.advance(lts, model) {
             return Ok(Ok(search.order()));
         }

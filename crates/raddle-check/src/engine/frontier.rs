@@ -242,7 +242,7 @@ impl<K: Mask> Search<K> {
         }
         self.configs = configs;
         while let Some(config) = self.stack.pop() {
-            budget.spend(self.bytes() + lts.bytes())?;
+            budget.spend(|| self.bytes() + lts.bytes())?;
             self.expand(lts, model, config, slot);
         }
         self.next.drain_into(&mut self.configs);
@@ -315,7 +315,7 @@ impl<K: Mask> Search<K> {
             self.keep(config, nothing);
         }
         while let Some(config) = self.stack.pop() {
-            budget.spend(self.bytes() + lts.bytes())?;
+            budget.spend(|| self.bytes() + lts.bytes())?;
             self.expand(lts, model, config, nothing);
         }
         let mut states: Vec<(StateId, u32)> =

@@ -39,9 +39,9 @@ impl Budget {
     }
 
     /// Counts one step of a search that holds `bytes` now.
-    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Exhausted> {
+    pub(crate) fn spend(&mut self, bytes: impl FnOnce() -> usize) -> Result<(), Exhausted> {
         self.steps += 1;
-        if bytes > self.memory {
+        if self.memory != usize::MAX && bytes() > self.memory {
             return Err(Exhausted::Memory);
         }
         // Reading the clock costs more than a step; models slow enough to matter here take microseconds a step.

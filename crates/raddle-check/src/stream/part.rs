@@ -100,7 +100,7 @@ impl<M: Model> Part<M> {
             return wrong(format!(": {complaint}"));
         }
         // The time limit is the whole stream's, the backlog counts as memory.
-        budget.spend(self.backlog.bytes()).map_err(Stop::Limit)?;
+        budget.spend(|| self.backlog.bytes()).map_err(Stop::Limit)?;
         let Some(Search { lts, frontier, slots }) = &mut self.search else { return Ok(()) };
         let slot = slots.remove(&operation).expect("what returns is open in the search");
         let mut spare = Budget::new(self.spare, Instant::now());
