@@ -67,3 +67,20 @@ fn a_violation_names_a_prefix_that_ends_with_the_return_of_the_operation() {
         }
     }
 }
+
+#[test]
+fn on_all_processors_the_report_is_the_same() {
+    for (path, _) in histories().into_iter().filter(|(path, _)| path.starts_with("kv/")) {
+        let model = Kv::default();
+        let reader = BufReader::new(File::open(directory().join(&path)).unwrap());
+        let history = read_history(reader, Format::Edn, &model, true).unwrap().history;
+        let without_times = |mut report: Report| {
+            report.parts.iter_mut().for_each(|part| part.time = std::time::Duration::ZERO);
+            report
+        };
+        let one = without_times(Checker::new().check(&history, &model));
+        let all = without_times(Checker::new().try_check_parallel(&history, &model).unwrap());
+        assert!(one.parts.len() > 1, "{path}");
+        assert_eq!(one, all, "{path}");
+    }
+}
