@@ -303,8 +303,9 @@ impl Checker {
                 None => Seen::Unclear,
             }
         };
-        let answer = monitor::decide(&collection, timeline.spans(operations.len()), seen)
-            .map_err(|reason| format!("no monitor: {reason}"))?;
+        let answer =
+            monitor::decide(&collection, operations.len(), || timeline.spans(operations.len()), seen)
+                .map_err(|reason| format!("no monitor: {reason}"))?;
         Ok((answer, Method::Monitor(collection.name())))
     }
 }

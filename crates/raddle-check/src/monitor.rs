@@ -98,10 +98,12 @@ pub(crate) enum Seen {
 /// Decides whether operations of `collection` are linearizable; the error says why this monitor cannot.
 pub(crate) fn decide(
     collection: &Collection,
-    spans: Vec<Span>,
+    operations: usize,
+    spans: impl FnOnce() -> Vec<Span>,
     seen: impl Fn(usize) -> Seen,
 ) -> Result<Answer, String> {
-    let facts = match Facts::gather(collection, spans, &seen)? {
+    facts::look_for_repetition(operations, &seen)?;
+    let facts = match Facts::gather(collection, spans(), &seen)? {
         Ok(facts) => facts,
         Err(complaint) => return Ok(Answer::Violation(complaint)),
     };

@@ -1,6 +1,6 @@
 //! What the monitors need to know of each value.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Collection, Complaint, Role, Seen};
 use crate::timeline::{NEVER, Span};
@@ -234,6 +234,20 @@ impl Facts {
         }
         Ok(())
     }
+}
+
+/// Histories that repeat values mostly do so soon: this tells before anything is computed for all operations.
+pub(super) fn look_for_repetition(operations: usize, seen: &impl Fn(usize) -> Seen) -> Result<(), String> {
+    const FIRST: usize = 256;
+    let mut added = FxHashSet::default();
+    for op in 0..operations.min(FIRST) {
+        if let Seen::Role(Role::Add(value)) = seen(op)
+            && let Some(value) = added.replace(value)
+        {
+            return Err(format!("the value {value} is added more than once"));
+        }
+    }
+    Ok(())
 }
 
 /// Numbers for values: a table if they are integers close together, as generated ones are, else a hash map.
