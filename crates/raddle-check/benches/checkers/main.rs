@@ -52,7 +52,7 @@ struct Cost {
     held_before: usize,
 }
 
-/// Runs `work` and says what it took; `history_bytes` are those of its input, which count towards the heap.
+/// Runs `work` and says what it took. What was held before, the history above all, counts towards the heap.
 fn measure<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let held_before = heap::held();
     heap::reset_peak();

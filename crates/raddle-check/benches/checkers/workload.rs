@@ -21,7 +21,7 @@ impl Random {
 }
 
 /// A history of `operations` by `processes` that is linearizable: each takes effect once between call and return.
-/// `act` gives the next operation and applies it, in the order of the effects.
+/// `input` gives the next operation, `effect` applies one to the state, in the order of the effects.
 pub(crate) fn simulate<I: Clone, S>(
     operations: usize,
     processes: usize,
