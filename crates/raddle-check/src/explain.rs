@@ -1,0 +1,12 @@
+//! Why a history is wrong, for people and for programs.
+//!
+//! A [`Story`] is a report with everything in words; the [terminal](text::render), [JSON](json::render) and the [HTML
+//! page](html::render) show the same one.
+
+pub mod html;
+pub mod json;
+pub(crate) mod reason;
+mod story;
+pub mod text;
+
+pub use story::{Attempt, Next, Operation, Part, Story, Violation};

@@ -1,0 +1,129 @@
+//! Our own format: one JSON object a line. See the crate's README and `schema/history.schema.json`.
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::lines::Input;
+use super::{Error, Kind, Record, Source};
+use crate::value::Value;
+
+#[derive(Default)]
+pub(super) struct Jsonl {
+    last_time: Option<u64>,
+}
+
+/// A line as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    process: Option<u64>,
+    f: Option<String>,
+    #[serde(default)]
+    key: Option<Value>,
+    #[serde(default)]
+    value: Value,
+    time: Option<u64>,
+}
+
+impl<R: BufRead> Source<R> for Jsonl {
+    fn next(&mut self, input: &mut Input<R>) -> Option<Result<Record, Error>> {
+        let (line, text) = match input.next_line()? {
+            Ok(line) => line,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(self.record(line, text))
+    }
+}
+
+impl Jsonl {
+    fn record(&mut self, line: u64, text: &str) -> Result<Record, Error> {
+        let read: Line = serde_json::from_str(text).map_err(|error| {
+            // The column counts; the line is always the first of this text.
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or(&message);
+            Error::new(line, format!("{message} (column {})", error.column()))
+        })?;
+        let Some(kind) = Kind::from_name(&read.kind) else {
+            let known = "invoke, ok, fail, info or crash";
+            return Err(Error::new(line, format!("`type` should be {known}, not `{}`", read.kind)));
+        };
+        let (process, name) = match (kind, read.process, read.f) {
+            (Kind::Crash, ..) => (0, String::new()),
+            (_, Some(process), Some(name)) => (process, name),
+            (_, None, _) => return Err(Error::new(line, "`process` is missing")),
+            (_, _, None) => return Err(Error::new(line, "`f`, the name of the operation, is missing")),
+        };
+        if read.time < self.last_time {
+            return Err(Error::new(line, "`time` is missing or earlier than that of the line before"));
+        }
+        self.last_time = read.time;
+        Ok(Record { line, process, kind, name, key: read.key, value: read.value, time: read.time })
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("null, a truth value, an integer, a text, a list or a mapping")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nil)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Nil)
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
+        Ok(Value::Int(n))
+    }
+
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
+        i64::try_from(n).map(Value::Int).map_err(|_| E::custom("integers beyond 64 bits are not supported"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::from(items))
+    }
+
+    /// A mapping is the list of its pairs, by key.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some((key, value)) = map.next_entry::<String, Value>()? {
+            pairs.push((number_or_text(key), value));
+        }
+        pairs.sort();
+        Ok(Value::from(pairs.into_iter().map(|(k, v)| Value::from(vec![k, v])).collect::<Vec<_>>()))
+    }
+}
+
+/// JSON has text keys only; a number in quotes is a number.
+fn number_or_text(key: String) -> Value {
+    key.parse().map_or_else(|_| Value::from(key), Value::Int)
+}

@@ -1,0 +1,193 @@
+//! What an object should do when its operations run one after another.
+//!
+//! Implement [`Model`] for your own object, or take one of the built-in ones; [`catalog`] lists those that history
+//! files can name.
+
+pub mod bank;
+pub mod catalog;
+pub mod counter;
+pub mod deque;
+pub mod dual_queue;
+pub mod keyed;
+pub mod kv;
+pub mod lock;
+pub mod log;
+pub mod map;
+pub mod multi_register;
+pub mod priority_queue;
+pub mod queue;
+pub mod register;
+pub mod set;
+pub mod stack;
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crate::history::Operation;
+use crate::monitor::{Collection, Role};
+use crate::value::Value;
+
+/// The sequential specification of an object.
+///
+/// Two methods make a model:
+///
+/// ```
+/// use raddle_check::{History, Model, check};
+///
+/// struct Counter;
+///
+/// impl Model for Counter {
+///     type State = u64;
+///     type Input = &'static str;
+///     type Output = u64;
+///
+///     fn init(&self) -> u64 {
+///         0
+///     }
+///
+///     fn step(&self, state: &u64, input: &&'static str, output: Option<&u64>) -> impl IntoIterator<Item = u64> {
+///         let next = if *input == "inc" { state + 1 } else { *state };
+///         output.is_none_or(|&seen| seen == next).then_some(next)
+///     }
+/// }
+///
+/// let mut history = History::new();
+/// let (a, b) = (history.invoke(0, "inc"), history.invoke(1, "inc"));
+/// history.respond(a, 1);
+/// history.respond(b, 1); // The other increment is lost.
+/// assert!(check(&history, &Counter).is_violation());
+/// ```
+pub trait Model {
+    /// What the object remembers. Equal states must behave alike: the checker keeps only one of them.
+    type State: Clone + Eq + Hash + Debug;
+    /// An operation with its arguments.
+    type Input: Clone + Eq + Hash + Debug;
+    /// What an operation returns.
+    type Output: Clone + Eq + Hash + Debug;
+
+    /// The state before any operation.
+    fn init(&self) -> Self::State;
+
+    /// The states in which `input` may leave the object if it runs in `state` and returns `output`; none if it
+    /// cannot return that there. `output` is absent when nobody saw it: then every result counts.
+    ///
+    /// Return an `Option` for an object that leaves no choice, and any other collection for one that does.
+    fn step(
+        &self,
+        state: &Self::State,
+        input: &Self::Input,
+        output: Option<&Self::Output>,
+    ) -> impl IntoIterator<Item = Self::State>;
+
+    /// The part of the object that `input` touches, if it touches only one and the parts are independent.
+    /// A history whose operations all name a part is checked part by part.
+    fn partition(&self, input: &Self::Input) -> Option<Value> {
+        let _ = input;
+        None
+    }
+
+    /// Whether this operation with this output leaves *every* state in which it is possible as it was.
+    /// Saying so is optional and makes checking much faster; the checker panics when it sees it proven wrong.
+    fn is_read_only(&self, input: &Self::Input, output: Option<&Self::Output>) -> bool {
+        let _ = (input, output);
+        false
+    }
+
+    /// The operation in words, for explanations.
+    fn describe(&self, input: &Self::Input, output: Option<&Self::Output>) -> String {
+        match output {
+            Some(output) => format!("{input:?} -> {output:?}"),
+            None => format!("{input:?} -> ?"),
+        }
+    }
+
+    /// The state in words, for explanations.
+    fn describe_state(&self, state: &Self::State) -> String {
+        format!("{state:?}")
+    }
+
+    /// About how many bytes `state` takes, for memory limits. Override it when states own memory.
+    fn state_bytes(&self, state: &Self::State) -> usize {
+        size_of_val(state)
+    }
+
+    /// The k-out-of-order version of this object (Henzinger et al., POPL 2013), if it has one: removals may pass over
+    /// up to `k` elements. For [`Contract::KRelaxed`](crate::Contract::KRelaxed).
+    fn relaxed(&self, k: usize) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        let _ = k;
+        None
+    }
+
+    /// A model that gives the same verdict on these operations and has fewer states, if there is one: what no
+    /// operation can observe need not be told apart.
+    fn focus(&self, operations: &[&Operation<Self::Input, Self::Output>]) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        let _ = operations;
+        None
+    }
+
+    /// The collection this object is, if one of the near-linear [`monitor`](crate::monitor)s knows it.
+    fn collection(&self) -> Option<Collection> {
+        None
+    }
+
+    /// What the operation is to a monitor of [`collection`](Model::collection); `None` if monitors do not know it.
+    fn role(&self, input: &Self::Input, output: Option<&Self::Output>) -> Option<Role> {
+        let _ = (input, output);
+        None
+    }
+}
+
+/// A model whose operations a history file can spell.
+pub trait Named: Model<Output = Value> {
+    /// The operation called `name` with this argument; the error says what is wrong with them.
+    fn operation(&self, name: &str, argument: &Value) -> Result<Self::Input, String>;
+}
+
+/// The error for an operation that a model does not have.
+fn unknown<T>(name: &str, known: &[&str]) -> Result<T, String> {
+    Err(format!("unknown operation `{name}`: this model has {}", known.join(", ")))
+}
+
+/// The error for an argument that does not fit.
+fn misfit<T>(name: &str, wanted: &str, argument: &Value) -> Result<T, String> {
+    Err(format!("`{name}` takes {wanted}, not {argument}"))
+}
+
+/// `name(argument) -> output`, the way every built-in model describes an operation.
+fn sentence(name: &str, argument: impl std::fmt::Display, output: Option<&Value>) -> String {
+    match output {
+        Some(Value::Nil) => format!("{name}({argument})"),
+        Some(output) => format!("{name}({argument}) -> {output}"),
+        None => format!("{name}({argument}) -> ?"),
+    }
+}
+
+/// An output in which nil means `nothing` and an unseen one is a question mark.
+fn shown(output: Option<&Value>, nothing: &str) -> String {
+    match output {
+        None => "?".into(),
+        Some(Value::Nil) => nothing.into(),
+        Some(value) => value.to_string(),
+    }
+}
+
+/// `[a b c]`; the middle of a long list is left out.
+fn shown_list<'a>(values: impl ExactSizeIterator<Item = &'a Value>) -> String {
+    const SHOWN: usize = 12;
+    let len = values.len();
+    let mut words: Vec<String> = Vec::new();
+    for (i, value) in values.enumerate() {
+        if len <= SHOWN || i < SHOWN / 2 || i >= len - SHOWN / 2 {
+            words.push(value.to_string());
+        } else if i == SHOWN / 2 {
+            words.push(format!("… {} more …", len - SHOWN));
+        }
+    }
+    format!("[{}]", words.join(" "))
+}

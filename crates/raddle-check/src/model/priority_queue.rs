@@ -1,0 +1,157 @@
+//! Best first.
+
+use super::{Named, sentence, unknown};
+use crate::model::Model;
+use crate::monitor::{Collection, Role};
+use crate::value::Value;
+
+/// A priority queue, empty at first.
+///
+/// The priority of a pair is its first half, that of any other element is the element. Elements of equal priority
+/// come out in any order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PriorityQueue {
+    /// Whether the smallest priority comes out first instead of the largest.
+    pub smallest_first: bool,
+    /// How many better elements a removal may pass over: 0 is a priority queue, `k` a k-out-of-order one, which may
+    /// also report empty while it holds up to `k` elements.
+    pub slack: usize,
+}
+
+/// An operation of a [`PriorityQueue`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PriorityQueueOp {
+    /// Adds.
+    Insert(Value),
+    /// Takes a best element; nil if the queue is empty.
+    Remove,
+    /// Returns a best element; nil if the queue is empty.
+    Peek,
+}
+
+use PriorityQueueOp::{Insert, Peek, Remove};
+
+/// The priority of an element.
+pub fn priority(element: &Value) -> &Value {
+    element.as_pair().map_or(element, |(priority, _)| priority)
+}
+
+impl PriorityQueue {
+    /// A queue that gives its largest element first.
+    pub fn new() -> PriorityQueue {
+        PriorityQueue::default()
+    }
+
+    /// The elements that may be taken; they are sorted, so equal ones are neighbours.
+    fn candidates<'a>(&self, queue: &'a [Value]) -> impl Iterator<Item = (usize, &'a Value)> {
+        let (slack, smallest_first) = (self.slack, self.smallest_first);
+        queue.iter().enumerate().filter(move |(_, element)| {
+            let mine = priority(element);
+            let is_better = |other: &&Value| match smallest_first {
+                true => priority(other) < mine,
+                false => priority(other) > mine,
+            };
+            queue.iter().filter(is_better).count() <= slack
+        })
+    }
+
+    fn positions(&self, queue: &[Value], output: Option<&Value>) -> Vec<Option<usize>> {
+        let fitting = self.candidates(queue).filter(|(_, e)| output.is_none_or(|seen| seen == *e));
+        let mut positions: Vec<Option<usize>> = fitting.map(|(i, _)| Some(i)).collect();
+        if queue.len() <= self.slack && output.is_none_or(Value::is_nil) {
+            positions.push(None);
+        }
+        positions
+    }
+}
+
+impl Model for PriorityQueue {
+    /// Sorted.
+    type State = Vec<Value>;
+    type Input = PriorityQueueOp;
+    type Output = Value;
+
+    fn init(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn step(
+        &self,
+        queue: &Vec<Value>,
+        op: &PriorityQueueOp,
+        output: Option<&Value>,
+    ) -> impl IntoIterator<Item = Vec<Value>> {
+        match op {
+            Insert(value) => {
+                let mut next = queue.clone();
+                next.insert(queue.partition_point(|other| other <= value), value.clone());
+                vec![next]
+            }
+            Remove => {
+                let without = |position: Option<usize>| {
+                    let mut next = queue.clone();
+                    if let Some(i) = position {
+                        next.remove(i);
+                    }
+                    next
+                };
+                self.positions(queue, output).into_iter().map(without).collect()
+            }
+            Peek if self.positions(queue, output).is_empty() => vec![],
+            Peek => vec![queue.clone()],
+        }
+    }
+
+    fn is_read_only(&self, op: &PriorityQueueOp, output: Option<&Value>) -> bool {
+        match op {
+            Insert(_) => false,
+            Remove => output == Some(&Value::Nil),
+            Peek => true,
+        }
+    }
+
+    fn describe(&self, op: &PriorityQueueOp, output: Option<&Value>) -> String {
+        match op {
+            Insert(value) => sentence("insert", value, output.map(|_| &Value::Nil)),
+            Remove => format!("remove() -> {}", super::shown(output, "empty")),
+            Peek => format!("peek() -> {}", super::shown(output, "empty")),
+        }
+    }
+
+    fn describe_state(&self, queue: &Vec<Value>) -> String {
+        super::shown_list(queue.iter())
+    }
+
+    fn state_bytes(&self, queue: &Vec<Value>) -> usize {
+        size_of_val(queue) + queue.iter().map(|v| size_of::<Value>() + v.heap_bytes()).sum::<usize>()
+    }
+
+    fn relaxed(&self, k: usize) -> Option<PriorityQueue> {
+        Some(PriorityQueue { slack: k, ..*self })
+    }
+
+    fn collection(&self) -> Option<Collection> {
+        (self.slack == 0).then_some(Collection::PriorityQueue { smallest_first: self.smallest_first })
+    }
+
+    fn role(&self, op: &PriorityQueueOp, output: Option<&Value>) -> Option<Role> {
+        match (op, output) {
+            (Insert(value), _) => Some(Role::Add(value.clone())),
+            (Remove | Peek, Some(Value::Nil)) => Some(Role::Empty),
+            (Remove, Some(value)) => Some(Role::Remove(value.clone())),
+            (Peek, Some(value)) => Some(Role::Peek(value.clone())),
+            (Remove | Peek, None) => None,
+        }
+    }
+}
+
+impl Named for PriorityQueue {
+    fn operation(&self, name: &str, argument: &Value) -> Result<PriorityQueueOp, String> {
+        match name {
+            "insert" | "add" | "push" => Ok(Insert(argument.clone())),
+            "remove" | "poll" | "pop" => Ok(Remove),
+            "peek" => Ok(Peek),
+            _ => unknown(name, &["insert", "remove", "peek"]),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Last in, first out.
+
+use super::{Named, sentence, unknown};
+use crate::model::Model;
+use crate::monitor::{Collection, Role};
+use crate::value::Value;
+
+/// A stack, empty at first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stack {
+    /// How far from the top a pop may take: 0 is a stack, `k` a k-out-of-order stack, which may also report empty
+    /// while it holds up to `k` elements.
+    pub slack: usize,
+}
+
+/// An operation of a [`Stack`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StackOp {
+    /// Adds on top.
+    Push(Value),
+    /// Takes from the top; nil if the stack is empty.
+    Pop,
+    /// Returns the top; nil if the stack is empty.
+    Peek,
+}
+
+use StackOp::{Peek, Pop, Push};
+
+impl Stack {
+    /// A stack.
+    pub fn new() -> Stack {
+        Stack::default()
+    }
+
+    /// The indices a pop or peek that saw `output` may have taken; `None` is that of an empty stack.
+    fn positions(&self, stack: &[Value], output: Option<&Value>) -> Vec<Option<usize>> {
+        let bottom = stack.len().saturating_sub(self.slack + 1);
+        let mut positions: Vec<Option<usize>> = (bottom..stack.len())
+            .filter(|&i| output.is_none_or(|seen| *seen == stack[i]))
+            .map(Some)
+            .collect();
+        if stack.len() <= self.slack && output.is_none_or(Value::is_nil) {
+            positions.push(None);
+        }
+        positions
+    }
+}
+
+impl Model for Stack {
+    type State = Vec<Value>;
+    type Input = StackOp;
+    type Output = Value;
+
+    fn init(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn step(
+        &self,
+        stack: &Vec<Value>,
+        op: &StackOp,
+        output: Option<&Value>,
+    ) -> impl IntoIterator<Item = Vec<Value>> {
+        match op {
+            Push(value) => vec![stack.iter().chain([value]).cloned().collect()],
+            Pop => {
+                let without = |position: Option<usize>| {
+                    let mut next = stack.clone();
+                    if let Some(i) = position {
+                        next.remove(i);
+                    }
+                    next
+                };
+                self.positions(stack, output).into_iter().map(without).collect()
+            }
+            Peek if self.positions(stack, output).is_empty() => vec![],
+            Peek => vec![stack.clone()],
+        }
+    }
+
+    fn is_read_only(&self, op: &StackOp, output: Option<&Value>) -> bool {
+        match op {
+            Push(_) => false,
+            Pop => output == Some(&Value::Nil),
+            Peek => true,
+        }
+    }
+
+    fn describe(&self, op: &StackOp, output: Option<&Value>) -> String {
+        match op {
+            Push(value) => sentence("push", value, output.map(|_| &Value::Nil)),
+            Pop => format!("pop() -> {}", super::shown(output, "empty")),
+            Peek => format!("peek() -> {}", super::shown(output, "empty")),
+        }
+    }
+
+    fn describe_state(&self, stack: &Vec<Value>) -> String {
+        super::shown_list(stack.iter())
+    }
+
+    fn state_bytes(&self, stack: &Vec<Value>) -> usize {
+        size_of_val(stack) + stack.iter().map(|v| size_of::<Value>() + v.heap_bytes()).sum::<usize>()
+    }
+
+    fn relaxed(&self, k: usize) -> Option<Stack> {
+        Some(Stack { slack: k })
+    }
+
+    fn collection(&self) -> Option<Collection> {
+        (self.slack == 0).then_some(Collection::Stack)
+    }
+
+    fn role(&self, op: &StackOp, output: Option<&Value>) -> Option<Role> {
+        match (op, output) {
+            (Push(value), _) => Some(Role::Add(value.clone())),
+            (Pop | Peek, Some(Value::Nil)) => Some(Role::Empty),
+            (Pop, Some(value)) => Some(Role::Remove(value.clone())),
+            (Peek, Some(value)) => Some(Role::Peek(value.clone())),
+            (Pop | Peek, None) => None,
+        }
+    }
+}
+
+impl Named for Stack {
+    fn operation(&self, name: &str, argument: &Value) -> Result<StackOp, String> {
+        match name {
+            "push" | "add" => Ok(Push(argument.clone())),
+            "pop" | "remove" => Ok(Pop),
+            "peek" | "top" => Ok(Peek),
+            _ => unknown(name, &["push", "pop", "peek"]),
+        }
+    }
+}

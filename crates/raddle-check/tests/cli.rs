@@ -1,0 +1,131 @@
+//! The program: its output, and its exit codes.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn histories() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/histories")
+}
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_raddle-check"))
+        .args(arguments)
+        .current_dir(histories())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A program that stops early does not read it all.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn expect(arguments: &[&str], input: &str, code: i32, says: &str) {
+    let output = run(arguments, input);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}{err}");
+    assert!(out.contains(says) || err.contains(says), "{out}{err}");
+}
+
+const QUEUE: &str = r#"{"process": 0, "type": "invoke", "f": "enqueue", "value": 1}
+{"process": 0, "type": "ok", "f": "enqueue"}
+{"process": 0, "type": "invoke", "f": "dequeue"}
+{"process": 0, "type": "ok", "f": "dequeue", "value": 1}
+{"process": 0, "type": "invoke", "f": "dequeue"}
+{"process": 0, "type": "ok", "f": "dequeue", "value": 1}
+"#;
+
+#[test]
+fn every_verdict_has_its_exit_code() {
+    expect(&["verify", "etcd/etcd_002.log", "--model", "cas-register"], "", 0, "accepted: etcd/etcd_002.log");
+    expect(&["verify", "etcd/etcd_000.log", "--model", "cas-register"], "", 1, "is not linearizable");
+    expect(
+        &["verify", "kv/c10-ok.txt", "--model", "kv", "--partition", "key"],
+        "",
+        0,
+        "10 parts: 10 accepted",
+    );
+    let limited = ["verify", "etcd/etcd_002.log", "--model", "cas-register", "--memory-limit", "1K"];
+    expect(&limited, "", 3, "the memory limit was reached after");
+}
+
+#[test]
+fn standard_input_and_streams() {
+    expect(&["verify", "-", "--model", "queue"], QUEUE, 1, "1 is removed twice");
+    let first_four = QUEUE.lines().take(4).collect::<Vec<_>>().join("\n");
+    expect(&["verify", "-", "--model", "queue", "--stream"], &first_four, 0, "(4 events)");
+    expect(
+        &["verify", "-", "--model", "queue", "--stream"],
+        QUEUE,
+        1,
+        "violation: -: line 6: dequeue() -> 1",
+    );
+    expect(&["verify", "kv/c10-bad.txt", "--model", "kv", "--stream"], "", 1, "has no place in any order");
+    expect(&["verify", "kv/c10-ok.txt", "--model", "kv", "--stream"], "", 0, "accepted");
+}
+
+#[test]
+fn mistakes_exit_with_2_and_name_the_line() {
+    let queue = |input: &str, says: &str| {
+        expect(&["verify", "-", "--model", "queue"], input, 2, says);
+        expect(&["verify", "-", "--model", "queue", "--stream"], input, 2, says);
+    };
+    queue("{\"process\": 0, \"type\": \"inv", "error: -: line 1: EOF while parsing");
+    queue("garbage", "error: -: line 1: this is no history");
+    queue("{\"process\": 0, \"type\": \"ok\", \"f\": \"dequeue\"}", "line 1: process 0 ends `dequeue`");
+    queue("{\"process\": 0, \"type\": \"invoke\", \"f\": \"fly\"}", "line 1: unknown operation `fly`");
+    expect(&["verify", "no-such-file", "--model", "queue"], "", 2, "no-such-file: No such file");
+    expect(&["verify", "-", "--model", "quue"], "", 2, "no model is called `quue`: there are register, ");
+    expect(&["verify", "-", "--model", "bounded-queue"], "", 2, "needs its capacity");
+    expect(&["verify", "-", "--model", "queue", "--contract", "k-relaxed"], "", 2, "`k-relaxed:2`");
+    expect(&["verify", "-", "--model", "set", "--contract", "k-relaxed:1"], "", 2, "no relaxed version");
+    expect(&["verify", "-", "--model", "queue", "--time-limit", "soon"], "", 2, "no unit of time");
+    expect(
+        &["verify", "-", "--model", "queue", "--stream", "--contract", "sequential"],
+        "",
+        2,
+        "linearizable only",
+    );
+}
+
+#[test]
+fn a_page_and_json() {
+    let page = std::env::temp_dir().join(format!("raddle-check-{}.html", std::process::id()));
+    let path = page.to_str().unwrap();
+    let arguments = ["verify", "kv/c10-bad.txt", "--model", "kv", "--html", path, "--json"];
+    let output = run(&arguments, "");
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["format"], &report["version"]), (&"raddle-check-report".into(), &1.into()));
+    assert_eq!(report["parts"].as_array().unwrap().len(), 10);
+    let html = std::fs::read_to_string(&page).unwrap();
+    std::fs::remove_file(&page).unwrap();
+    assert!(html.starts_with("<!doctype html>"));
+    expect(
+        &["verify", "-", "--model", "queue", "--html", "/no/such/place.html"],
+        QUEUE,
+        2,
+        "/no/such/place.html",
+    );
+}
+
+#[test]
+fn help_and_models() {
+    let help = run(&["verify", "--help"], "");
+    insta::assert_snapshot!("help", String::from_utf8(help.stdout).unwrap());
+    let models = run(&["models"], "");
+    insta::assert_snapshot!("models", String::from_utf8(models.stdout).unwrap());
+    assert_eq!(run(&["--help"], "").status.code(), Some(0));
+    assert_eq!(run(&["verify"], "").status.code(), Some(2));
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let output = run(&["verify", "queue.jsonl", "--model", "queue", "--explain"], "");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(readme.contains(&printed), "{printed}");
+}
