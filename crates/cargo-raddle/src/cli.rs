@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -35,6 +36,19 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// See a bug found, in a small queue that comes with Raddle
     Demo(DemoArgs),
+    /// Decide whether a recorded history is correct
+    #[command(disable_help_flag = true)]
+    Verify(CheckerArgs),
+    /// List the models that histories can be checked against
+    #[command(disable_help_flag = true)]
+    Models(CheckerArgs),
+}
+
+/// What is handed to the checker as it is
+#[derive(Args, Debug)]
+pub(crate) struct CheckerArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) args: Vec<OsString>,
 }
 
 /// `cargo raddle test`

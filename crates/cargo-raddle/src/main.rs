@@ -38,6 +38,10 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
+fn checker_args(command: &str, rest: cli::CheckerArgs) -> impl Iterator<Item = OsString> {
+    ["cargo-raddle", command].map(OsString::from).into_iter().chain(rest.args)
+}
+
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     if wrapper::is_wrapper(&args) {
@@ -55,6 +59,9 @@ fn main() -> ExitCode {
         Command::Replay(args) => commands::replay(args),
         Command::Show(args) => commands::show(args),
         Command::Demo(args) => commands::demo(args),
+        // The checker has a command line of its own, with exit codes that mean the same.
+        Command::Verify(args) => return raddle_check::cli::run(checker_args("verify", args)),
+        Command::Models(args) => return raddle_check::cli::run(checker_args("models", args)),
     };
     match result {
         Ok(code) => ExitCode::from(code),
