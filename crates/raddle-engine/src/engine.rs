@@ -16,11 +16,17 @@
 //! made anew at each entry from the raw pointer in [`GLOBAL`], and every function that passes control on gets the engine as a
 //! pointer, so that nothing is assumed to stay as it was.
 
+mod flow;
+mod waiting;
+
+pub(crate) use self::flow::trapped;
+use self::flow::{Flow, coroutine_body, os_thread_body};
+
 use std::ffi::c_void;
 use std::mem;
 
 use crate::coroutine::{self, Context};
-use crate::event::{Effect, Pending};
+use crate::event::Pending;
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
@@ -30,10 +36,9 @@ use crate::isolate::pages::Pages;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
 use crate::site::{Classify, Site};
-use crate::spin::{GIVING_WAY, Read};
 use crate::strategy::{Point, Strategy};
 use crate::sys;
-use crate::thread::{KeyDestructor, Start, State, ThreadId, Threads, VThread, Wake};
+use crate::thread::{KeyDestructor, Start, State, ThreadId, Threads, VThread};
 use crate::time::Clock;
 use crate::trace::{self, Action, Namer, SwitchReason, Trace};
 
@@ -297,76 +302,6 @@ impl Engine {
         self.check_limits();
     }
 
-    /// The current thread gives way: it goes on only if no other can.
-    pub(crate) fn yield_now(&mut self, pc: usize) {
-        self.count_step();
-        if self.runnable.len() > 1 {
-            self.current().pending = Pending::NOTHING;
-            self.give_way();
-        } else {
-            self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
-        }
-    }
-
-    /// The current thread cannot go on until another (or the clock) makes it runnable.
-    pub(crate) fn block(&mut self, state: State, reason: SwitchReason) {
-        let me = self.current;
-        self.note_pause();
-        self.current().state = state;
-        self.runnable.retain(|&thread| thread != me);
-        let next = self.decide();
-        self.switch_to(next, reason);
-    }
-
-    /// A blocked thread can go on.
-    pub(crate) fn unblock(&mut self, thread: ThreadId, wake: Wake) {
-        let waiting = &mut self.threads[thread as usize];
-        waiting.wake = wake;
-        if waiting.state == State::Spinning {
-            self.spinners.retain(|&spinner| spinner != thread);
-        }
-        self.make_runnable(thread);
-    }
-
-    /// Before the current thread locks the mutex at `place`: waits until that is unlocked and the thread is chosen.
-    #[inline]
-    pub(crate) fn point_of_lock(&mut self, place: *const u32) {
-        let address = place.addr();
-        // SAFETY: the mutex of the current thread's call; one OS thread runs all virtual threads.
-        let locked = || unsafe { place.read_volatile() } != 0;
-        if locked() {
-            self.count_step();
-            self.wait_for_lock(address);
-        } else {
-            self.point(Pending { address, effect: Effect::Lock });
-        }
-        // The C library and std's own compiled code lock without asking.
-        while locked() {
-            self.wait_for_lock(address);
-        }
-        self.current().spin.reset();
-        if self.runnable.len() > 1 {
-            self.hold_back_lockers(address);
-        }
-    }
-
-    /// The current thread has read something without effect: it may be going in circles.
-    #[inline]
-    pub(crate) fn has_read(&mut self, read: Read) {
-        if self.current().spin.read(read) {
-            self.spin(read);
-        }
-    }
-
-    /// The current thread has changed the value at `address`.
-    #[inline]
-    pub(crate) fn has_written(&mut self, address: usize) {
-        self.current().spin.reset();
-        if !self.spinners.is_empty() {
-            self.release_spinners_of(address);
-        }
-    }
-
     /// Makes a thread, which can run from now on.
     pub(crate) fn make_thread(&mut self, start: Start) -> ThreadId {
         let id = self.alive;
@@ -396,78 +331,9 @@ impl Engine {
         id as ThreadId
     }
 
-    /// Ends the execution from within: the current thread never returns.
-    pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
-        self.outcome = Some(outcome);
-        loop {
-            // SAFETY: a thread of this engine runs; the explorer never comes back to it.
-            unsafe { Engine::pass(self, Flow::Thread(self.current), Flow::Explorer) };
-        }
-    }
-
     /// Finds out what the code at a return address is.
     pub(crate) fn classify(&mut self, return_address: usize) -> Site {
         self.on_explorer(|engine| (engine.classifier)(return_address))
-    }
-
-    /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
-    /// may use of a virtual thread's.
-    fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        let this: *mut Engine = self;
-        let mut work = Some(work);
-        let mut result = None;
-        // SAFETY: the explorer answers before this goes on, and the engine is not used by anything else meanwhile.
-        let mut request = || result = work.take().map(|work| work(unsafe { &mut *this }));
-        let request: *mut (dyn FnMut() + '_) = &mut request;
-        // SAFETY: only the lifetime changes; the request is taken out before control comes back.
-        unsafe {
-            (*this).request = Some(std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
-            Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
-        }
-        result.expect("the explorer answers every request")
-    }
-
-    /// Passes control from one flow to another; returns when it comes back.
-    ///
-    /// # Safety
-    /// `from` must be the flow that calls this, and `this` the engine in [`GLOBAL`].
-    #[inline(never)]
-    unsafe fn pass(this: *mut Engine, from: Flow, to: Flow) {
-        // SAFETY: contexts are those of paused flows of this engine. The FS base is that of the thread that goes on; the
-        // explorer sets its own.
-        unsafe {
-            if let Flow::Thread(id) = to {
-                (*this).current = id;
-            }
-            if (*this).limits.backend == Backend::OsThreads {
-                // Found before the turn is given away: from then on the engine is the other's.
-                let own: *const Turn = (*this).turn(from);
-                (*this).turn(to).give();
-                return (*own).take();
-            }
-            let saved: *mut Context = match from {
-                Flow::Explorer => &raw mut (*this).explorer,
-                Flow::Thread(id) => &raw mut (*this).thread(id.into()).context,
-            };
-            let next: *const Context = match to {
-                Flow::Explorer => &raw const (*this).explorer,
-                Flow::Thread(id) => {
-                    let thread = (*this).thread(id.into());
-                    sys::set_fs_base(thread.lender.fs_base);
-                    &raw const thread.context
-                }
-            };
-            coroutine::switch(saved, next);
-        }
-    }
-
-    fn turn(&self, flow: Flow) -> &Turn {
-        match flow {
-            Flow::Explorer => &self.explorers_turn,
-            Flow::Thread(id) => {
-                &self.threads[id as usize].os_thread.as_ref().expect("threads are OS threads").turn
-            }
-        }
     }
 
     /// Records an event of the current thread, if a trace is wanted.
@@ -520,21 +386,6 @@ impl Engine {
         self.memory_of_round = None;
     }
 
-    /// Lets the threads run, beginning with the first, until the execution is over, and answers their requests meanwhile.
-    unsafe fn drive(this: *mut Engine) {
-        // SAFETY: no reference into the engine lives while others have control.
-        unsafe {
-            let explorer_fs = (*this).explorer_fs;
-            while (*this).outcome.is_none() {
-                Engine::pass(this, Flow::Explorer, Flow::Thread((*this).current));
-                sys::set_fs_base(explorer_fs);
-                if let Some(request) = (*this).request.take() {
-                    (*request)();
-                }
-            }
-        }
-    }
-
     /// Abandons what is left and rolls everything back.
     fn end(&mut self) -> Outcome {
         for thread in &mut self.threads[..self.alive] {
@@ -560,30 +411,6 @@ impl Engine {
         self.outcome.take().expect("an execution ends with an outcome")
     }
 
-    /// The current thread has come to its end. Says who goes on: the explorer, if that was the end of the execution.
-    fn finish_current(&mut self) -> Flow {
-        let id = self.current;
-        self.current().clear();
-        self.record(|| Action::End);
-        self.runnable.retain(|&runnable| runnable != id);
-        for index in 0..self.alive {
-            if self.threads[index].state == State::Join(id) {
-                self.unblock(index as ThreadId, Wake::Woken);
-            }
-        }
-        if id == 0 && self.threads[0].panicked {
-            self.outcome = Some(Outcome::Panic { thread: 0 });
-            return Flow::Explorer;
-        }
-        match self.find_next() {
-            Some(next) => {
-                self.leave_for(next, SwitchReason::Finished);
-                Flow::Thread(next)
-            }
-            None => Flow::Explorer,
-        }
-    }
-
     #[inline(never)]
     fn choose_at_point(&mut self, pending: Pending) {
         self.check_limits();
@@ -603,15 +430,6 @@ impl Engine {
         if self.trace.is_some() {
             self.current().paused_at = trace::call_stack();
         }
-    }
-
-    /// Lets another thread go on.
-    fn give_way(&mut self) {
-        let me = self.current;
-        self.runnable.retain(|&thread| thread != me);
-        let next = self.decide();
-        self.make_runnable(me);
-        self.switch_to(next, SwitchReason::Yielded);
     }
 
     fn check_limits(&mut self) {
@@ -693,229 +511,6 @@ impl Engine {
         self.threads[thread as usize].state = State::Runnable;
         if let Err(place) = self.runnable.binary_search(&thread) {
             self.runnable.insert(place, thread);
-        }
-    }
-
-    /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.
-    #[cold]
-    fn pass_time(&mut self) -> bool {
-        let mut clock = mem::take(&mut self.clock);
-        let moved = clock.jump(|thread| {
-            self.futexes.cancel(thread);
-            self.unblock(thread, Wake::TimedOut);
-        });
-        self.clock = clock;
-        if moved {
-            return true;
-        }
-        if !self.spinners.is_empty() {
-            let stuck = |&spinner: &ThreadId| self.threads[spinner as usize].spin.stuck;
-            let memory = self.memory();
-            if self.memory_of_round.replace(memory) == Some(memory) && self.spinners.iter().all(stuck) {
-                self.outcome = Some(Outcome::Livelock);
-                return false;
-            }
-            self.clock.drift();
-            for spinner in mem::take(&mut self.spinners) {
-                self.threads[spinner as usize].spin.next_round();
-                self.make_runnable(spinner);
-            }
-            return true;
-        }
-        self.outcome = Some(self.outcome_at_rest());
-        self.record_last_waits();
-        false
-    }
-
-    /// Lets the trace end with what the threads wait for: one that was about to lock a mutex when another locked it has
-    /// made no event since.
-    fn record_last_waits(&mut self) {
-        let Some(trace) = &mut self.trace else { return };
-        for thread in &self.threads[..self.alive] {
-            let State::Lock { address } = thread.state else { continue };
-            let last = trace.events.iter().rev().find(|event| event.thread == thread.id);
-            if !last.is_some_and(
-                |event| matches!(event.action, Action::Wait { address: at, .. } if at == address),
-            ) {
-                // SAFETY: a mutex that a thread waits for exists.
-                let expected = unsafe { *(address as *const u32) };
-                let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
-                let name = name.and_then(|event| event.name.clone());
-                let wait = Action::Wait { address, expected, blocks: true, timeout: None };
-                trace.switch(SwitchReason::Blocked);
-                trace.record(thread.id, wait, thread.paused_at.clone(), name);
-            }
-        }
-    }
-
-    /// The outcome when nothing will ever happen again.
-    fn outcome_at_rest(&self) -> Outcome {
-        let threads = &self.threads[..self.alive];
-        if let Some(panicked) = threads.iter().find(|thread| thread.panicked && !thread.joined) {
-            return Outcome::Panic { thread: panicked.id };
-        }
-        let root_returned = threads[0].state == State::Finished;
-        match threads.iter().all(|thread| thread.state == State::Finished) {
-            true => Outcome::Passed,
-            false if root_returned && self.limits.report_leaks => Outcome::ThreadLeak,
-            false if root_returned => Outcome::Passed,
-            false => Outcome::Deadlock,
-        }
-    }
-
-    fn wait_for_lock(&mut self, address: usize) {
-        let me = self.current;
-        // SAFETY: the mutex is locked, so it exists.
-        let held = unsafe { *(address as *const u32) };
-        self.record(|| Action::Wait { address, expected: held, blocks: true, timeout: None });
-        self.locking.push(me);
-        self.block(State::Lock { address }, SwitchReason::Blocked);
-    }
-
-    /// The current thread is about to lock the mutex: others that were about to, wait from now on.
-    fn hold_back_lockers(&mut self, address: usize) {
-        let me = self.current;
-        let Engine { runnable, threads, locking, .. } = self;
-        runnable.retain(|&id| {
-            let thread = &mut threads[id as usize];
-            let waits =
-                id != me && thread.pending.effect == Effect::Lock && thread.pending.address == address;
-            if waits {
-                thread.state = State::Lock { address };
-                locking.push(id);
-            }
-            !waits
-        });
-    }
-
-    /// Lets those go on whose mutex is unlocked. It is looked at rather than noted, because std's own compiled code
-    /// unlocks too, in `Condvar::wait`.
-    fn release_lockers(&mut self) {
-        for index in (0..self.locking.len()).rev() {
-            let id = self.locking[index];
-            let State::Lock { address } = self.threads[id as usize].state else { continue };
-            // SAFETY: a thread is about to lock the mutex, so it exists.
-            if unsafe { (address as *const u32).read_volatile() } == 0 {
-                self.locking.swap_remove(index);
-                // What it does next is lock.
-                self.threads[id as usize].pending = Pending { address, effect: Effect::Lock };
-                self.make_runnable(id);
-            }
-        }
-    }
-
-    /// A hash of all memory that an execution can change besides the stacks of its threads.
-    fn memory(&self) -> u64 {
-        let mut hash = trace::hash_memory(0, heap::used());
-        hash = trace::hash_memory(hash, self.borrowed.memory());
-        for page in self.pages.iter().flat_map(Pages::written) {
-            hash = trace::hash_memory(hash, page);
-        }
-        hash
-    }
-
-    #[cold]
-    fn spin(&mut self, read: Read) {
-        if self.memory_of_round.is_some() {
-            let top = self.current().stack.top();
-            let state = crate::trace::machine_state(read.pc, top);
-            self.current().spin.round_ended(state);
-        }
-        let me = self.current;
-        self.spinners.push(me);
-        self.block(State::Spinning, SwitchReason::Spinning);
-    }
-
-    #[cold]
-    fn release_spinners_of(&mut self, address: usize) {
-        for index in (0..self.spinners.len()).rev() {
-            let spinner = self.spinners[index];
-            if self.threads[spinner as usize].spin.watched().any(|read| read.address == address) {
-                self.threads[spinner as usize].spin.reset();
-                self.unblock(spinner, Wake::Woken);
-            }
-        }
-    }
-}
-
-/// Who has control.
-#[derive(Clone, Copy)]
-enum Flow {
-    /// The code that called the engine.
-    Explorer,
-    /// A virtual thread.
-    Thread(ThreadId),
-}
-
-/// The body of every coroutine.
-unsafe extern "C" fn coroutine_body() -> ! {
-    // SAFETY: the engine outlives its threads; the flow that control is passed to never passes it back.
-    unsafe {
-        run_thread();
-        let engine = GLOBAL.engine.get();
-        let me = (*engine).current;
-        let next = (*engine).finish_current();
-        loop {
-            Engine::pass(engine, Flow::Thread(me), next);
-        }
-    }
-}
-
-/// The body of every OS thread.
-unsafe fn os_thread_body() {
-    // SAFETY: the engine outlives its threads; it is not used after the turn has been given away.
-    unsafe {
-        run_thread();
-        let engine = GLOBAL.engine.get();
-        if let Some(os_thread) = &(*engine).current().os_thread {
-            os_thread.will_end();
-        }
-        let next = (*engine).finish_current();
-        if let Flow::Thread(id) = next {
-            (*engine).current = id;
-        }
-        (*engine).turn(next).give();
-    }
-}
-
-/// Where a coroutine goes on that a signal has ended: back to the explorer, for ever.
-pub(crate) unsafe extern "C" fn trapped() -> ! {
-    let engine = GLOBAL.engine.get();
-    loop {
-        // SAFETY: the current thread runs this, on its own stack; the outcome is set.
-        unsafe { Engine::pass(engine, Flow::Thread((*engine).current), Flow::Explorer) };
-    }
-}
-
-/// What every thread does: its code, then the destructors of its thread-locals.
-unsafe fn run_thread() {
-    let engine = || GLOBAL.engine.get();
-    // SAFETY: the engine outlives its threads, and no reference to it is held while the code under test runs.
-    unsafe {
-        let id = usize::from((*engine()).current);
-        let start = (*engine()).thread(id).start.take().expect("a thread begins once");
-        (*engine()).record(|| Action::Begin);
-        GLOBAL.in_engine.set(false);
-        match start {
-            Start::Root(body) => (*body)(),
-            Start::Routine(routine, argument) => {
-                let result = routine(argument);
-                (*engine()).thread(id).result = result;
-            }
-        }
-        while let Some((destructor, object)) = {
-            GLOBAL.in_engine.set(true);
-            let next = (*engine()).thread(id).destructors.pop();
-            GLOBAL.in_engine.set(false);
-            next
-        } {
-            destructor(object);
-        }
-        GLOBAL.in_engine.set(true);
-        while let Some((destructor, value)) = (*engine()).next_specific() {
-            GLOBAL.in_engine.set(false);
-            destructor(value);
-            GLOBAL.in_engine.set(true);
         }
     }
 }

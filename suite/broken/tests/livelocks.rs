@@ -63,6 +63,28 @@ fn of_a_loop_that_yields() {
     );
 }
 
+#[test]
+fn of_two_loops_that_yield() {
+    finds(
+        &all(),
+        Kind::Livelock,
+        || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&flag);
+            let thread = thread::spawn(move || {
+                while !other.load(SeqCst) {
+                    thread::yield_now();
+                }
+            });
+            while !flag.load(SeqCst) {
+                thread::yield_now();
+            }
+            thread.join().unwrap();
+        },
+        |failure| check_spinning(failure, &[0, 1]),
+    );
+}
+
 /// A spin lock that is never given back: a failed compare-exchange is a read.
 #[test]
 fn of_a_spin_lock_taken_twice() {

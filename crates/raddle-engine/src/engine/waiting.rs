@@ -1,0 +1,232 @@
+//! Threads that do not go on: blocked, giving way, locking, spinning, and what happens when that is all of them.
+
+use std::mem;
+
+use super::{Engine, Outcome};
+use crate::event::{Effect, Pending};
+use crate::isolate::heap;
+use crate::isolate::pages::Pages;
+use crate::spin::{GIVING_WAY, Read};
+use crate::thread::{State, ThreadId, Wake};
+use crate::trace::{self, Action, SwitchReason};
+
+impl Engine {
+    /// The current thread gives way: it goes on only if no other can.
+    pub(crate) fn yield_now(&mut self, pc: usize) {
+        self.count_step();
+        self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
+        if self.runnable.len() > 1 {
+            self.current().pending = Pending::NOTHING;
+            self.give_way();
+        }
+    }
+
+    /// The current thread cannot go on until another (or the clock) makes it runnable.
+    pub(crate) fn block(&mut self, state: State, reason: SwitchReason) {
+        let me = self.current;
+        self.note_pause();
+        self.current().state = state;
+        self.runnable.retain(|&thread| thread != me);
+        let next = self.decide();
+        self.switch_to(next, reason);
+    }
+
+    /// A blocked thread can go on.
+    pub(crate) fn unblock(&mut self, thread: ThreadId, wake: Wake) {
+        let waiting = &mut self.threads[thread as usize];
+        waiting.wake = wake;
+        if waiting.state == State::Spinning {
+            self.spinners.retain(|&spinner| spinner != thread);
+        }
+        self.make_runnable(thread);
+    }
+
+    /// Before the current thread locks the mutex at `place`: waits until that is unlocked and the thread is chosen.
+    #[inline]
+    pub(crate) fn point_of_lock(&mut self, place: *const u32) {
+        let address = place.addr();
+        // SAFETY: the mutex of the current thread's call; one OS thread runs all virtual threads.
+        let locked = || unsafe { place.read_volatile() } != 0;
+        if locked() {
+            self.count_step();
+            self.wait_for_lock(address);
+        } else {
+            self.point(Pending { address, effect: Effect::Lock });
+        }
+        // The C library and std's own compiled code lock without asking.
+        while locked() {
+            self.wait_for_lock(address);
+        }
+        self.current().spin.reset();
+        if self.runnable.len() > 1 {
+            self.hold_back_lockers(address);
+        }
+    }
+
+    /// The current thread has read something without effect: it may be going in circles.
+    #[inline]
+    pub(crate) fn has_read(&mut self, read: Read) {
+        if self.current().spin.read(read) {
+            self.spin(read);
+        }
+    }
+
+    /// The current thread has changed the value at `address`.
+    #[inline]
+    pub(crate) fn has_written(&mut self, address: usize) {
+        self.current().spin.reset();
+        if !self.spinners.is_empty() {
+            self.release_spinners_of(address);
+        }
+    }
+
+    /// Lets another thread go on.
+    pub(super) fn give_way(&mut self) {
+        let me = self.current;
+        self.runnable.retain(|&thread| thread != me);
+        let next = self.decide();
+        self.make_runnable(me);
+        self.switch_to(next, SwitchReason::Yielded);
+    }
+
+    /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.
+    #[cold]
+    pub(super) fn pass_time(&mut self) -> bool {
+        let mut clock = mem::take(&mut self.clock);
+        let moved = clock.jump(|thread| {
+            self.futexes.cancel(thread);
+            self.unblock(thread, Wake::TimedOut);
+        });
+        self.clock = clock;
+        if moved {
+            return true;
+        }
+        if !self.spinners.is_empty() {
+            let stuck = |&spinner: &ThreadId| self.threads[spinner as usize].spin.stuck;
+            let memory = self.memory();
+            if self.memory_of_round.replace(memory) == Some(memory) && self.spinners.iter().all(stuck) {
+                self.outcome = Some(Outcome::Livelock);
+                return false;
+            }
+            self.clock.drift();
+            for spinner in mem::take(&mut self.spinners) {
+                self.threads[spinner as usize].spin.next_round();
+                self.make_runnable(spinner);
+            }
+            return true;
+        }
+        self.outcome = Some(self.outcome_at_rest());
+        self.record_last_waits();
+        false
+    }
+
+    /// Lets the trace end with what the threads wait for: one that was about to lock a mutex when another locked it has
+    /// made no event since.
+    pub(super) fn record_last_waits(&mut self) {
+        let Some(trace) = &mut self.trace else { return };
+        for thread in &self.threads[..self.alive] {
+            let State::Lock { address } = thread.state else { continue };
+            let last = trace.events.iter().rev().find(|event| event.thread == thread.id);
+            if !last.is_some_and(
+                |event| matches!(event.action, Action::Wait { address: at, .. } if at == address),
+            ) {
+                // SAFETY: a mutex that a thread waits for exists.
+                let expected = unsafe { *(address as *const u32) };
+                let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
+                let name = name.and_then(|event| event.name.clone());
+                let wait = Action::Wait { address, expected, blocks: true, timeout: None };
+                trace.switch(SwitchReason::Blocked);
+                trace.record(thread.id, wait, thread.paused_at.clone(), name);
+            }
+        }
+    }
+
+    /// The outcome when nothing will ever happen again.
+    pub(super) fn outcome_at_rest(&self) -> Outcome {
+        let threads = &self.threads[..self.alive];
+        if let Some(panicked) = threads.iter().find(|thread| thread.panicked && !thread.joined) {
+            return Outcome::Panic { thread: panicked.id };
+        }
+        let root_returned = threads[0].state == State::Finished;
+        match threads.iter().all(|thread| thread.state == State::Finished) {
+            true => Outcome::Passed,
+            false if root_returned && self.limits.report_leaks => Outcome::ThreadLeak,
+            false if root_returned => Outcome::Passed,
+            false => Outcome::Deadlock,
+        }
+    }
+
+    pub(super) fn wait_for_lock(&mut self, address: usize) {
+        let me = self.current;
+        // SAFETY: the mutex is locked, so it exists.
+        let held = unsafe { *(address as *const u32) };
+        self.record(|| Action::Wait { address, expected: held, blocks: true, timeout: None });
+        self.locking.push(me);
+        self.block(State::Lock { address }, SwitchReason::Blocked);
+    }
+
+    /// The current thread is about to lock the mutex: others that were about to, wait from now on.
+    pub(super) fn hold_back_lockers(&mut self, address: usize) {
+        let me = self.current;
+        let Engine { runnable, threads, locking, .. } = self;
+        runnable.retain(|&id| {
+            let thread = &mut threads[id as usize];
+            let waits =
+                id != me && thread.pending.effect == Effect::Lock && thread.pending.address == address;
+            if waits {
+                thread.state = State::Lock { address };
+                locking.push(id);
+            }
+            !waits
+        });
+    }
+
+    /// Lets those go on whose mutex is unlocked. It is looked at rather than noted, because std's own compiled code
+    /// unlocks too, in `Condvar::wait`.
+    pub(super) fn release_lockers(&mut self) {
+        for index in (0..self.locking.len()).rev() {
+            let id = self.locking[index];
+            let State::Lock { address } = self.threads[id as usize].state else { continue };
+            // SAFETY: a thread is about to lock the mutex, so it exists.
+            if unsafe { (address as *const u32).read_volatile() } == 0 {
+                self.locking.swap_remove(index);
+                // What it does next is lock.
+                self.threads[id as usize].pending = Pending { address, effect: Effect::Lock };
+                self.make_runnable(id);
+            }
+        }
+    }
+
+    /// A hash of all memory that an execution can change besides the stacks of its threads.
+    pub(super) fn memory(&self) -> u64 {
+        let mut hash = trace::hash_memory(0, heap::used());
+        hash = trace::hash_memory(hash, self.borrowed.memory());
+        for page in self.pages.iter().flat_map(Pages::written) {
+            hash = trace::hash_memory(hash, page);
+        }
+        hash
+    }
+
+    #[cold]
+    pub(super) fn spin(&mut self, read: Read) {
+        if self.memory_of_round.is_some() {
+            let top = self.current().stack.top();
+            let state = crate::trace::machine_state(read.pc, top);
+            self.current().spin.round_ended(state);
+        }
+        let me = self.current;
+        self.spinners.push(me);
+        self.block(State::Spinning, SwitchReason::Spinning);
+    }
+
+    #[cold]
+    pub(super) fn release_spinners_of(&mut self, address: usize) {
+        for index in (0..self.spinners.len()).rev() {
+            let spinner = self.spinners[index];
+            if self.threads[spinner as usize].spin.watched().any(|read| read.address == address) {
+                self.threads[spinner as usize].spin.reset();
+                self.unblock(spinner, Wake::Woken);
+            }
+        }
+    }
+}
