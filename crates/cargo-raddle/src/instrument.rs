@@ -1,7 +1,7 @@
 //! What instrumentation is: the compiler flags, and which crates get them.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::cargo::Metadata;
 use crate::cargo::metadata::Package;
 use crate::error::{Error, Result};
+use crate::passthrough::Passthrough;
 
 /// A compiler argument (or an option and its value) with the reason for it.
 pub(crate) struct Flag {
@@ -132,8 +133,11 @@ fn read_list(metadata: &Value, table: &str) -> Result<BTreeSet<String>> {
 
 /// What programs are linked with: definitions for those that do not link Raddle's, and an identity, which a replay
 /// compares; not every C compiler asks its linker for one.
-pub(crate) fn link_args(passthrough: &Path, target: &str) -> Vec<String> {
-    let mut args = vec!["-C".to_owned(), format!("link-arg={}", passthrough.display())];
+pub(crate) fn link_args(passthrough: &Passthrough, target: &str) -> Vec<String> {
+    let mut args = vec!["-C".to_owned(), format!("link-arg={}", passthrough.library.display())];
+    for function in &passthrough.wrapped {
+        args.extend(["-C".to_owned(), format!("link-arg=-Wl,--wrap={function}")]);
+    }
     if target.contains("linux") {
         args.extend(["-C".to_owned(), "link-arg=-Wl,--build-id=sha1".to_owned()]);
     }

@@ -425,6 +425,16 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
     }
 }
 
+/// The current thread is about to call a function of std that waits or wakes: what that does before it enters the kernel is
+/// a step of its own.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn std_entry(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
+}
+
 /// The current thread gives way to the others, in a call that returns to `pc`.
 ///
 /// # Safety

@@ -34,6 +34,12 @@ announcements! {
     __tsan_vptr_read __tsan_func_entry
 }
 
+pub mod std_entry {
+    /// Called before functions of std that wait or wake.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __raddle_std_entry() {}
+}
+
 pub mod vptr_update {
     #[unsafe(no_mangle)]
     pub extern "C" fn __tsan_vptr_update(_address: *const u8, _value: *const u8) {}

@@ -5,6 +5,8 @@
 //! just what the original instruction did. They stand last on the linker's command line and in an archive, so a
 //! program that has Raddle's own definitions never takes them.
 
+mod entries;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,23 +23,36 @@ pub(crate) const SOURCE: &str = include_str!("definitions.rs");
 const ARGS: &str = "--crate-name raddle_passthrough --edition 2024 --crate-type rlib -C opt-level=3 \
                     -C codegen-units=1000 -C panic=abort -C embed-bitcode=no";
 
+/// What programs are linked with.
+pub(crate) struct Passthrough {
+    /// The definitions.
+    pub(crate) library: PathBuf,
+    /// The functions of std that calls reach through a definition.
+    pub(crate) wrapped: Vec<String>,
+}
+
 /// Compiles the definitions for `target` into `directory`, unless that was done before.
 pub(crate) fn compile(
     rustc: &OsStr,
     version: &RustcVersion,
     target: &str,
     directory: &Path,
-) -> Result<PathBuf> {
-    let name = format!("passthrough-{}", key(&[SOURCE, ARGS, &version.verbose, target]));
+) -> Result<Passthrough> {
+    let name = format!("passthrough-{}", key(&[SOURCE, entries::PROBE, ARGS, &version.verbose, target]));
     let library = directory.join(format!("lib{name}.rlib"));
-    if library.exists() {
-        return Ok(library);
+    let list = directory.join(format!("{name}.wrapped"));
+    if library.exists()
+        && let Ok(wrapped) = fs::read_to_string(&list)
+    {
+        return Ok(Passthrough { library, wrapped: wrapped.lines().map(str::to_owned).collect() });
     }
     // Two commands may do this at once: each writes files of its own and the last one to finish wins.
     let scratch = directory.join(format!("{name}.{}", std::process::id()));
     fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
     let source = scratch.join("definitions.rs");
-    fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
+    let wrapped = entries::names(rustc, target, &scratch);
+    let text = SOURCE.to_owned() + &entries::wrappers(&wrapped);
+    fs::write(&source, text).map_err(Error::file("write", &source))?;
     let output = scratch.join("libpassthrough.rlib");
     let mut command = Command::new(rustc);
     remove_package_variables(&mut command);
@@ -49,7 +64,10 @@ pub(crate) fn compile(
         eprint!("{}", String::from_utf8_lossy(&result.stderr));
         return Err(Error::Build);
     }
+    let scratch_list = scratch.join("wrapped");
+    fs::write(&scratch_list, wrapped.join("\n")).map_err(Error::file("write", &scratch_list))?;
     fs::rename(&output, &library).map_err(Error::file("write", &library))?;
+    fs::rename(&scratch_list, &list).map_err(Error::file("write", &list))?;
     fs::remove_dir_all(&scratch).map_err(Error::file("remove", &scratch))?;
-    Ok(library)
+    Ok(Passthrough { library, wrapped })
 }
