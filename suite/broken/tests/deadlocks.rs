@@ -1,6 +1,6 @@
 //! Deadlocks: who waits, for what, and who holds it.
 
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock};
 use std::thread;
@@ -183,6 +183,32 @@ fn of_a_condition_that_was_notified_too_early() {
             ends_waiting(failure, 0);
             assert_eq!(failure.threads[1].end, ThreadEnd::Finished);
         },
+    );
+}
+
+/// The flag is atomic and set without the mutex: the wake-up can come between the waiter's look at the flag and its wait. The
+/// wait is std's own compiled code, which has no event between the two.
+#[test]
+fn of_a_condition_that_was_notified_without_its_mutex() {
+    finds(
+        &searching(),
+        Kind::Deadlock,
+        || {
+            let shared = Arc::new((AtomicBool::new(false), Mutex::new(()), Condvar::new()));
+            let other = Arc::clone(&shared);
+            let notifier = thread::spawn(move || {
+                other.0.store(true, SeqCst);
+                other.2.notify_one();
+            });
+            let (flag, mutex, changed) = &*shared;
+            let mut guard = mutex.lock().unwrap();
+            while !flag.load(SeqCst) {
+                guard = changed.wait(guard).unwrap();
+            }
+            drop(guard);
+            notifier.join().unwrap();
+        },
+        |failure| check(failure, 0, "condition", None),
     );
 }
 
