@@ -100,18 +100,8 @@ unsafe fn futex(engine: *mut Engine, [address, op, value, timeout, second, mask]
             libc::FUTEX_WAKE_BITSET => {
                 hooks::futex_wake(engine, place.addr(), value as u32, mask as u32).into()
             }
-            libc::FUTEX_REQUEUE => {
-                let (woken, moved) = hooks::futex_requeue(
-                    engine,
-                    place.addr(),
-                    second as usize,
-                    value as u32,
-                    timeout as usize as u32,
-                );
-                (woken + moved).into()
-            }
             libc::FUTEX_CMP_REQUEUE if place.read_volatile() != mask as u32 => -c_long::from(libc::EAGAIN),
-            libc::FUTEX_CMP_REQUEUE => {
+            libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => {
                 let (woken, moved) = hooks::futex_requeue(
                     engine,
                     place.addr(),
