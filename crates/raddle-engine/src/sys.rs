@@ -99,22 +99,6 @@ pub fn reserve(address: usize, len: usize) {
     );
 }
 
-/// The part of the calling thread's stack above an address on it; empty if the address lies elsewhere.
-pub fn stack_above(address: usize) -> std::ops::Range<usize> {
-    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::zeroed();
-    let (mut bottom, mut len) = (ptr::null_mut(), 0);
-    // SAFETY: plain queries about the calling thread; the attributes are destroyed after use.
-    unsafe {
-        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
-            return 0..0;
-        }
-        libc::pthread_attr_getstack(attributes.as_ptr(), &mut bottom, &mut len);
-        libc::pthread_attr_destroy(attributes.as_mut_ptr());
-    }
-    let stack = bottom.addr()..bottom.addr() + len;
-    if stack.contains(&address) { address..stack.end } else { 0..0 }
-}
-
 /// Changes the protection of whole pages.
 ///
 /// # Safety

@@ -198,6 +198,22 @@ pub fn call_stack() -> Vec<CallFrame> {
     frames
 }
 
+/// Where the outermost frame of the calling thread ends.
+pub(crate) fn outermost_frame() -> usize {
+    extern "C" fn visit(context: *mut c_void, end: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let end = &mut *end.cast::<usize>();
+            *end = (*end).max(_Unwind_GetCFA(context));
+        }
+        CONTINUE
+    }
+    let mut end = 0usize;
+    // SAFETY: the callback gets the number it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut end).cast()) };
+    end
+}
+
 const CONTINUE: c_int = 0;
 const STOP: c_int = 5;
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use crate::trace;
+
 /// The stack above the exploration, and what it held when that began.
 #[derive(Debug, Default)]
 pub struct Borrowed {
@@ -13,13 +15,14 @@ pub struct Borrowed {
 }
 
 /// More than this is not copied: tests that run on a deep stack of their own are rare, and pay for it with every execution.
-const MOST: usize = 64 << 10;
+const MOST: usize = 16 << 10;
 
 impl Borrowed {
     /// Takes a copy of the calling thread's stack above an address.
     pub fn above(address: usize) -> Borrowed {
-        let mut memory = crate::sys::stack_above(address);
-        memory.end = memory.end.min(memory.start + MOST);
+        // The outermost frame ends below what the system keeps at the top of a stack: thread-locals, the environment.
+        let end = trace::outermost_frame().clamp(address, address + MOST);
+        let memory = address..end;
         // SAFETY: a part of the calling thread's stack that is in use.
         let copy = unsafe { std::slice::from_raw_parts(memory.start as *const u8, memory.len()) }.into();
         Borrowed { memory, copy }
