@@ -1,6 +1,5 @@
 //! Explorations.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -84,24 +83,20 @@ pub(crate) fn event(kind: &str, threads: &str, seconds: f64) {
 
 struct Timed {
     report: Report<()>,
-    /// CPU time from the beginning of the first execution on.
+    /// CPU time of the executions.
     cpu: f64,
-    /// CPU time before that.
+    /// CPU time of setting an exploration up and ending it.
     setup: f64,
 }
 
 fn timed(explorer: Explorer, program: impl Fn()) -> Timed {
-    // Lies on the exploring thread's stack, so it is not rolled back.
-    let first = Cell::new(0.0);
+    // What an execution notes is rolled back with everything else, so set-up is measured by itself.
     let begin = cpu_seconds();
-    let report = explorer.run(|| {
-        if first.get() == 0.0 {
-            first.set(cpu_seconds());
-        }
-        program();
-    });
-    let end = cpu_seconds();
-    Timed { report, cpu: end - first.get(), setup: first.get() - begin }
+    explorer.clone().executions(0).run(&program);
+    let between = cpu_seconds();
+    let report = explorer.run(&program);
+    let (setup, all) = (between - begin, cpu_seconds() - between);
+    Timed { report, cpu: (all - setup).max(0.0), setup }
 }
 
 fn find(name: &str) -> fn() {
