@@ -77,7 +77,7 @@ impl Part {
         match name {
             "core" | "alloc" | "std" => Some(Part::Std),
             "raddle" | "raddle_engine" | "raddle_intercept" | "raddle_reflect" | "raddle_report"
-            | "raddle_check" | "corosensei" => Some(Part::Raddle),
+            | "raddle_check" => Some(Part::Raddle),
             _ => None,
         }
     }

@@ -360,9 +360,7 @@ fn kind_of_wait(function: &str) -> Option<&'static str> {
 fn is_ours(frame: &Frame) -> bool {
     let function = frame.function.trim_start_matches('<');
     let file = frame.file.as_deref().unwrap_or("");
-    ["raddle_engine::", "raddle_intercept::", "raddle::", "corosensei::"]
-        .iter()
-        .any(|own| function.starts_with(own))
+    ["raddle_engine::", "raddle_intercept::", "raddle::"].iter().any(|own| function.starts_with(own))
         || file.contains("raddle-intercept") && file.ends_with(".rs")
 }
 

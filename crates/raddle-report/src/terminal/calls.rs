@@ -163,17 +163,8 @@ fn without_arguments(path: &str) -> String {
 /// Whether a function of the standard library says what its caller wanted; those that only pass things on do not.
 fn is_telling(function: &str) -> bool {
     let path = function.trim_start_matches(['<', '&']);
-    let plumbing = [
-        "core::",
-        "alloc::boxed",
-        "alloc::vec",
-        "std::panic",
-        "std::sys",
-        "std::rt",
-        "raddle",
-        "corosensei",
-        "__rustc",
-    ];
+    let plumbing =
+        ["core::", "alloc::boxed", "alloc::vec", "std::panic", "std::sys", "std::rt", "raddle", "__rustc"];
     if path.starts_with("std::thread::") {
         // Starting and joining threads have events of their own.
         return path.contains("park");
