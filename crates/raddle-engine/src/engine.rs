@@ -106,8 +106,6 @@ pub struct Limits {
     pub backend: Backend,
     /// Bytes of stack per virtual thread.
     pub stack_size: usize,
-    /// Whether memory that existed before the exploration is rolled back.
-    pub roll_back_pages: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
     /// The longest that an execution may take, in ticks of the watchdog.

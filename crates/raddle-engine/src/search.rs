@@ -154,7 +154,6 @@ impl<'a> Search<'a> {
             max_steps: config.max_steps,
             backend: config.backend,
             stack_size: config.stack_size,
-            roll_back_pages: config.roll_back_pages,
             report_leaks: config.report_leaks,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,
@@ -289,11 +288,7 @@ impl<'a> Search<'a> {
         if said.passed {
             return None;
         }
-        let schedule = points.schedule();
-        let strategy = std::mem::replace(&mut engine.strategy, Box::new(Scripted::new(schedule)));
-        let outcome = self.execute(body, &mut || ());
-        engine.strategy = strategy;
-        Some(self.found(outcome, execution))
+        Some(Found { execution, ..self.rerun(&points.schedule(), body) })
     }
 
     /// Makes the execution of a schedule again and records what happens.
@@ -315,14 +310,11 @@ impl<'a> Search<'a> {
                 (*self.engine).limits.max_ticks = u32::MAX;
             }
             (*self.engine).namer = Some(namer);
-            let strategy =
-                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
-            let outcome = self.execute(body, &mut || ());
-            (*self.engine).strategy = strategy;
+            let found = self.rerun(schedule, body);
             (*self.engine).namer = None;
             (*self.engine).limits.max_ticks = max_ticks;
             let trace = (*self.engine).trace.take().expect("set above");
-            (self.found(outcome, 0), trace)
+            (found, trace)
         }
     }
 

@@ -17,7 +17,7 @@ use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::{Config, Outcome, Search, SearchReport};
-use raddle_reflect::Program;
+use raddle_reflect::{Memory, Program};
 use raddle_report::{Failure, Style, render};
 
 use crate::build;
@@ -362,6 +362,7 @@ pub(crate) fn classifier() -> Classify {
 /// Finds the names of places in the program's own debug information.
 pub(crate) fn namer() -> Namer {
     let program = Program::current().ok();
+    let memory = Memory::own().ok();
     let mut known: HashMap<usize, String> = HashMap::new();
     Box::new(move |stack, address| {
         if let Some(name) = known.get(&address) {
@@ -370,22 +371,12 @@ pub(crate) fn namer() -> Namer {
         let program = program.as_ref()?;
         let local = |frame: &CallFrame| {
             let (pc, fp) = (frame.return_address as u64, frame.frame_pointer as u64);
-            program.local_name_via(pc, fp, address as u64, read_memory)
+            program.local_name_via(pc, fp, address as u64, |at| memory.as_ref()?.read(at))
         };
         let name = program.static_name(address as u64).or_else(|| stack.iter().find_map(local))?;
         known.insert(address, name.clone());
         Some(name)
     })
-}
-
-/// Reads eight bytes of this process's memory, wherever they are: the kernel checks the address.
-fn read_memory(address: u64) -> Option<u64> {
-    let mut value = 0u64;
-    let local = libc::iovec { iov_base: (&raw mut value).cast(), iov_len: 8 };
-    let remote = libc::iovec { iov_base: address as *mut _, iov_len: 8 };
-    // SAFETY: the kernel writes to `value` only, and reads nothing that it may not.
-    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    (read == 8).then_some(value)
 }
 
 fn say_what_is_missing(owned: bool) {

@@ -98,11 +98,6 @@ pub(crate) fn used() -> std::ops::Range<usize> {
     with_arena(false, |arena| arena.start..arena.next)
 }
 
-/// The most bytes that executions had allocated at one time.
-pub fn peak() -> usize {
-    with_arena(false, |arena| arena.peak.max(arena.next - arena.start))
-}
-
 const SMALL_STEP: usize = 16;
 const SMALL_CLASSES: usize = 64;
 const SMALL_MAX: usize = SMALL_STEP * SMALL_CLASSES;
@@ -126,17 +121,15 @@ const HEADER: usize = size_of::<Header>();
 struct Arena {
     start: usize,
     next: usize,
-    peak: usize,
     free: [*mut u8; CLASSES],
 }
 
 impl Arena {
     const fn new(start: usize) -> Arena {
-        Arena { start, next: start, peak: 0, free: [ptr::null_mut(); CLASSES] }
+        Arena { start, next: start, free: [ptr::null_mut(); CLASSES] }
     }
 
     fn reset(&mut self) {
-        self.peak = self.peak.max(self.next - self.start);
         self.next = self.start;
         self.free = [ptr::null_mut(); CLASSES];
     }

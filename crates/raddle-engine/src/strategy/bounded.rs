@@ -90,11 +90,6 @@ impl Bounded {
         }
     }
 
-    /// How many preemptions the executions of the current round have.
-    pub fn bound(&self) -> usize {
-        self.bound
-    }
-
     fn next_node(&mut self) -> Option<Node> {
         loop {
             if let Some(node) = self.round.pop_front() {
