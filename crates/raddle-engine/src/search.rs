@@ -70,6 +70,8 @@ pub struct Progress<'a> {
 pub struct SearchReport {
     /// Executions made.
     pub executions: u64,
+    /// Explorations that were cut because they show nothing new.
+    pub blocked: u64,
     /// Whether the strategy has explored all it can reach.
     pub complete: bool,
     /// Events of all executions made in this process.

@@ -17,12 +17,12 @@ use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::{Config, Outcome, Search, SearchReport};
-use raddle_reflect::{Memory, Program};
+use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::{Failure, Style, render};
 
 use crate::build;
 use crate::explain::explain;
-use crate::options::{Backend, Isolation, Options, Strategy};
+use crate::options::{Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
 
@@ -61,6 +61,12 @@ impl Explorer {
     /// How the next schedule is picked.
     pub fn strategy(mut self, strategy: Strategy) -> Explorer {
         self.options.strategy = strategy;
+        self
+    }
+
+    /// Which values a read may see.
+    pub fn memory(mut self, memory: Memory) -> Explorer {
+        self.options.memory = Some(memory);
         self
     }
 
@@ -185,6 +191,7 @@ impl Explorer {
         }
         Ok(Report {
             executions: report.executions,
+            blocked: report.blocked,
             complete: report.complete,
             outcomes,
             events: report.steps,
@@ -338,6 +345,8 @@ fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strate
         Strategy::Pos => Box::new(Pos::new(seed)),
         Strategy::Bounded(most) => Box::new(Bounded::new(seed, most)),
         Strategy::RoundRobin => Box::new(RoundRobin::new()),
+        // Until the exhaustive search is there, the one that comes closest.
+        Strategy::Exhaustive => Box::new(Bounded::new(seed, usize::MAX)),
         Strategy::Schedule(choices) => Box::new(Scripted::new(choices)),
     }
 }
@@ -362,7 +371,7 @@ pub(crate) fn classifier() -> Classify {
 /// Finds the names of places in the program's own debug information.
 pub(crate) fn namer() -> Namer {
     let program = Program::current().ok();
-    let memory = Memory::own().ok();
+    let memory = OwnMemory::own().ok();
     let mut known: HashMap<usize, String> = HashMap::new();
     Box::new(move |stack, address| {
         if let Some(name) = known.get(&address) {

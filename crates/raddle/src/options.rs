@@ -2,7 +2,8 @@
 //!
 //! | variable | method of [`Explorer`](crate::Explorer) | meaning | default |
 //! |---|---|---|---|
-//! | `RADDLE_STRATEGY` | `strategy` | `random`, `pct:<depth>`, `pos`, `bounded:<preemptions>`, `round-robin`, `schedule:<choices>` | `pos` |
+//! | `RADDLE_STRATEGY` | `strategy` | `random`, `pct:<depth>`, `pos`, `bounded:<preemptions>`, `round-robin`, `exhaustive`, `schedule:<choices>` | `pos` |
+//! | `RADDLE_MEMORY` | `memory` | `sc`, `rc11` | `rc11` for `exhaustive`, else `sc` |
 //! | `RADDLE_SEED` | `seed` | seed of the search | 0 |
 //! | `RADDLE_EXECUTIONS` | `executions` | executions at most | 10000 |
 //! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | none |
@@ -37,8 +38,20 @@ pub enum Strategy {
     Bounded(usize),
     /// Each thread in turn, with a growing quantum.
     RoundRobin,
+    /// Every distinct execution once, under the chosen [`Memory`] model.
+    Exhaustive,
     /// The given thread at each choice; then each thread as long as it can go on.
     Schedule(Vec<u16>),
+}
+
+/// Which values a read may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Memory {
+    /// Sequential consistency: the latest write.
+    Sc,
+    /// The memory model of C++20 and Rust, as repaired by Lahav et al. (RC11).
+    Rc11,
 }
 
 /// What virtual threads are made of.
@@ -64,6 +77,8 @@ pub enum Isolation {
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) strategy: Strategy,
+    /// None: what suits the strategy.
+    pub(crate) memory: Option<Memory>,
     pub(crate) seed: u64,
     pub(crate) executions: u64,
     pub(crate) budget: Option<Duration>,
@@ -80,6 +95,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             strategy: Strategy::Pos,
+            memory: None,
             seed: 0,
             executions: 10_000,
             budget: None,
@@ -126,6 +142,13 @@ impl Options {
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "RADDLE_STRATEGY" => self.strategy = value.parse()?,
+            "RADDLE_MEMORY" => {
+                self.memory = Some(match value {
+                    "sc" => Memory::Sc,
+                    "rc11" => Memory::Rc11,
+                    _ => return Err("use `sc` or `rc11`".into()),
+                })
+            }
             "RADDLE_SEED" => self.seed = number(value)?,
             "RADDLE_EXECUTIONS" => self.executions = number(value)?,
             "RADDLE_BUDGET" => {
@@ -198,8 +221,9 @@ impl std::str::FromStr for Strategy {
             ("pos", None) => Ok(Strategy::Pos),
             ("bounded", _) => Ok(Strategy::Bounded(depth(usize::MAX)?)),
             ("round-robin", None) => Ok(Strategy::RoundRobin),
+            ("exhaustive", None) => Ok(Strategy::Exhaustive),
             ("schedule", Some(choices)) => Ok(Strategy::Schedule(Schedule::try_from(choices.to_owned())?.0)),
-            _ => Err("use `random`, `pct:3`, `pos`, `bounded:2`, `round-robin` or `schedule:0x3 1 0`".into()),
+            _ => Err("use `random`, `pct:3`, `pos`, `bounded:2`, `round-robin`, `exhaustive` or `schedule:0x3 1 0`".into()),
         }
     }
 }
@@ -213,6 +237,7 @@ impl std::fmt::Display for Strategy {
             Strategy::Bounded(usize::MAX) => f.write_str("bounded"),
             Strategy::Bounded(most) => write!(f, "bounded:{most}"),
             Strategy::RoundRobin => f.write_str("round-robin"),
+            Strategy::Exhaustive => f.write_str("exhaustive"),
             Strategy::Schedule(choices) => write!(f, "schedule:{}", String::from(Schedule(choices.clone()))),
         }
     }
@@ -254,7 +279,16 @@ mod tests {
 
     #[test]
     fn strategies_are_written_as_they_are_read() {
-        for text in ["random", "pct:3", "pos", "bounded:2", "bounded", "round-robin", "schedule:0x3 1 0"] {
+        for text in [
+            "random",
+            "pct:3",
+            "pos",
+            "bounded:2",
+            "bounded",
+            "round-robin",
+            "exhaustive",
+            "schedule:0x3 1 0",
+        ] {
             assert_eq!(text.parse::<Strategy>().unwrap().to_string(), text);
         }
     }

@@ -9,6 +9,9 @@ use std::time::Duration;
 pub struct Report<T> {
     /// Executions made.
     pub executions: u64,
+    /// Explorations that were cut because a thread only waited for what another execution shows too. They are not counted
+    /// as executions.
+    pub blocked: u64,
     /// Whether every execution within the bounds was made.
     pub complete: bool,
     /// What the closure returned, and how often.
