@@ -9,6 +9,7 @@
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`strategy`] | how the next schedule is picked |
+//! | [`graph`] | the exhaustive search: execution graphs, memory models |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
@@ -22,6 +23,7 @@ pub mod event;
 mod fork;
 pub mod futex;
 pub mod global;
+pub mod graph;
 pub mod hooks;
 pub mod isolate;
 pub mod lender;

@@ -1,0 +1,120 @@
+//! The events of an execution graph.
+
+use crate::event::{Order, Rmw};
+use crate::hooks::Int;
+use crate::thread::ThreadId;
+
+/// The number of an event: its place in the order in which the execution is made.
+pub(crate) type EventId = u32;
+
+/// The number of a place in memory.
+pub(crate) type PlaceId = u32;
+
+/// Stands for the value that a place has before any write, where a write is named.
+pub(crate) const INIT: EventId = EventId::MAX;
+
+/// Stands for no event or no place.
+pub(crate) const NONE: u32 = u32::MAX - 1;
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reads.
+    Load,
+    /// Writes this value.
+    Store(u64),
+    /// Reads, and writes what the operation makes of it.
+    Rmw(Rmw, u64),
+    /// Reads, and writes `new` if that was `expected`; else it is a load of order `failure`.
+    Cas { expected: u64, new: u64, failure: Order },
+    /// Waits until the place holds 0, and writes this value.
+    Lock(u64),
+    /// Orders accesses.
+    Fence,
+    /// Makes a thread.
+    Spawn(ThreadId),
+    /// The beginning of a thread.
+    Begin,
+    /// Waits for the end of a thread.
+    Join(ThreadId),
+}
+
+impl Access {
+    /// Whether the instruction reads memory.
+    pub(crate) fn reads(self) -> bool {
+        matches!(self, Access::Load | Access::Rmw(..) | Access::Cas { .. } | Access::Lock(_))
+    }
+
+    /// What the instruction writes when it reads `read`; none if it does not write.
+    pub(crate) fn writes(self, read: u64, size: u8) -> Option<u64> {
+        match self {
+            Access::Store(value) | Access::Lock(value) => Some(value),
+            Access::Rmw(op, operand) => Some(apply(op, read, operand, size)),
+            Access::Cas { expected, new, .. } => (read == expected).then_some(new),
+            _ => None,
+        }
+    }
+
+    /// Whether the instruction can be done when it reads this.
+    pub(crate) fn accepts(self, read: u64) -> bool {
+        !matches!(self, Access::Lock(_)) || read == 0
+    }
+}
+
+fn apply(op: Rmw, read: u64, operand: u64, size: u8) -> u64 {
+    match size {
+        1 => (read as u8).apply(op, operand as u8).into(),
+        2 => (read as u16).apply(op, operand as u16).into(),
+        4 => (read as u32).apply(op, operand as u32).into(),
+        _ => read.apply(op, operand),
+    }
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) thread: ThreadId,
+    pub(crate) access: Access,
+    /// The memory order of what it came to: that of the failure, for a compare-exchange that failed.
+    pub(crate) order: Order,
+    /// The memory order of the instruction.
+    pub(crate) wanted: Order,
+    pub(crate) place: PlaceId,
+    pub(crate) size: u8,
+    /// How many events of its thread come before.
+    pub(crate) po: u32,
+    /// When it was first added: the order that decides which reads a later write may revisit.
+    pub(crate) stamp: u32,
+    /// The write that it reads, the spawn of a beginning, the last event of a joined thread.
+    pub(crate) rf: EventId,
+    pub(crate) read: u64,
+    pub(crate) written: Option<u64>,
+    /// It is not an event but the note that a thread waits here, having seen `rf` last.
+    pub(crate) waits: bool,
+}
+
+impl Event {
+    pub(crate) fn reads(&self) -> bool {
+        self.access.reads()
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        self.written.is_some()
+    }
+
+    /// A write that is part of a read-modify-write.
+    pub(crate) fn is_rmw(&self) -> bool {
+        self.writes() && self.reads()
+    }
+
+    /// Sets what it reads, and with it everything that follows from that.
+    pub(crate) fn set_source(&mut self, rf: EventId, value: u64) {
+        self.rf = rf;
+        self.read = value;
+        self.written = self.access.writes(value, self.size);
+        self.order = match self.access {
+            Access::Cas { failure, .. } if self.written.is_none() => failure,
+            _ => self.wanted,
+        };
+    }
+}

@@ -1,0 +1,419 @@
+//! The search for all consistent execution graphs, each once: TruSt (Kokologiannakis, Marmanis, Gladstein and Vafeiadis,
+//! POPL 2022).
+//!
+//! An execution is made along the graph that is known so far; where that ends, events are added, each in the way that is always
+//! consistent: reads read the newest write, writes come last. Every other way is noted as work for later. A new write may also
+//! be read by reads that are there already: then the graph is cut back to what led to the read and to the write (a
+//! *revisit*), if what goes is sure to be found again.
+//!
+//! Memory is one graph per revisit that is under way, each smaller than an execution, and the work noted on them.
+
+use super::event::{Access, Event, EventId, INIT, NONE};
+use super::places::{Found, Places};
+use super::{Graph, Model, Scratch, covers};
+use crate::event::Order;
+use crate::thread::ThreadId;
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) thread: ThreadId,
+    pub(crate) access: Access,
+    pub(crate) order: Order,
+    /// Where, for accesses to memory, and what is there now.
+    pub(crate) memory: Option<Location>,
+    /// What the event follows besides its thread: the spawn of a beginning, the last event of a joined thread.
+    pub(crate) follows: EventId,
+}
+
+/// A place in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Location {
+    pub(crate) address: usize,
+    pub(crate) size: u8,
+    pub(crate) value: u64,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is done, has read this, and memory is to hold that.
+    Done { read: u64, write: Option<u64> },
+    /// It has to wait until another thread writes.
+    Waits,
+    /// The program did something else the last time.
+    Diverged,
+    /// The place overlaps another that is accessed with a different size.
+    MixedSize,
+}
+
+/// Work for later: another way to add the event with number `at`.
+#[derive(Debug)]
+struct Work {
+    at: u32,
+    event: Event,
+    rank: usize,
+    /// The read that is to read from the event, if it is a revisit.
+    revisit: Option<EventId>,
+}
+
+#[derive(Debug)]
+struct Frame {
+    graph: Graph,
+    work: Vec<Work>,
+}
+
+/// The search.
+#[derive(Debug)]
+pub struct Exhaustive {
+    frames: Vec<Frame>,
+    /// Graphs to be used again.
+    spare: Vec<Frame>,
+    places: Places,
+    /// How many events of the graph the current execution has made.
+    made: usize,
+    begun: bool,
+    scratch: Scratch,
+    prefix: Vec<u32>,
+    found: Vec<EventId>,
+    /// What threads wait for that found nothing to go on with, by thread.
+    waiting: Vec<Option<Event>>,
+    /// Numbers of threads by parent and how many that had made before.
+    children: Vec<(ThreadId, u32, ThreadId)>,
+}
+
+impl Exhaustive {
+    /// A search under a memory model.
+    pub fn new(model: Model) -> Exhaustive {
+        Exhaustive {
+            frames: vec![Frame { graph: Graph::new(model), work: Vec::new() }],
+            spare: Vec::new(),
+            places: Places::default(),
+            made: 0,
+            begun: false,
+            scratch: Scratch::default(),
+            prefix: Vec::new(),
+            found: Vec::new(),
+            waiting: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+
+    /// Prepares the next execution. False if there is none.
+    pub(crate) fn begin(&mut self) -> bool {
+        self.places.begin();
+        self.waiting.clear();
+        self.made = 0;
+        if !self.begun {
+            self.begun = true;
+            return true;
+        }
+        while let Some(frame) = self.frames.last_mut() {
+            let Some(work) = frame.work.pop() else {
+                let mut done = self.frames.pop().expect("there is one");
+                done.graph.clear();
+                self.spare.push(done);
+                continue;
+            };
+            frame.graph.truncate(work.at as usize);
+            let ready = match work.revisit {
+                None => self.add_otherwise(&work),
+                Some(read) => self.revisit(&work, read),
+            };
+            if ready {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn graph(&self) -> &Graph {
+        &self.frames.last().expect("an execution has a graph").graph
+    }
+
+    fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.frames.last_mut().expect("an execution has a graph").graph
+    }
+
+    /// Adds the event of some work. False if that is not consistent.
+    fn add_otherwise(&mut self, work: &Work) -> bool {
+        let event = work.event;
+        if event.is_rmw() && !self.read_is_consistent(&event) {
+            return false;
+        }
+        if event.writes() {
+            self.note_revisits(&event, work.rank, None);
+        }
+        let frame = self.frames.last_mut().expect("the work is of a frame");
+        let id = frame.graph.push(event, work.rank);
+        frame.graph.is_consistent(id, &mut self.scratch)
+    }
+
+    /// Whether the event could be added if it only read.
+    fn read_is_consistent(&mut self, event: &Event) -> bool {
+        let Exhaustive { frames, scratch, .. } = self;
+        let graph = &mut frames.last_mut().expect("there is a graph").graph;
+        let id = graph.push(Event { written: None, ..*event }, 0);
+        let consistent = graph.is_consistent(id, scratch);
+        graph.truncate(id as usize);
+        consistent
+    }
+
+    fn revisit(&mut self, work: &Work, read: EventId) -> bool {
+        let spare = self.spare.pop();
+        let frame = self.frames.last().expect("the work is of a frame");
+        let mut new =
+            spare.unwrap_or_else(|| Frame { graph: Graph::new(frame.graph.model), work: Vec::new() });
+        let (write, reader, rank) =
+            frame.graph.revisit(&work.event, work.rank, read, &mut new.graph, &mut self.scratch);
+        if frame.work.is_empty() {
+            // Nothing will be made of the old graph any more.
+            let mut done = self.frames.pop().expect("there is one");
+            done.graph.clear();
+            self.spare.push(done);
+        }
+        let consistent = new.graph.is_consistent(write, &mut self.scratch);
+        self.frames.push(new);
+        let ready = consistent && self.add_reader(reader, rank);
+        if !ready && self.frames.last().is_some_and(|frame| frame.work.is_empty()) {
+            let mut failed = self.frames.pop().expect("just pushed");
+            failed.graph.clear();
+            self.spare.push(failed);
+        }
+        ready
+    }
+
+    /// Adds the read that was revisited.
+    fn add_reader(&mut self, reader: Event, rank: usize) -> bool {
+        if reader.waits {
+            self.graph_mut().push(reader, rank);
+            return true;
+        }
+        if reader.is_rmw() {
+            if !self.read_is_consistent(&reader) {
+                return false;
+            }
+            self.note_revisits(&reader, rank, None);
+        }
+        let Exhaustive { frames, scratch, .. } = self;
+        let graph = &mut frames.last_mut().expect("there is a graph").graph;
+        let id = graph.push(reader, rank);
+        graph.is_consistent(id, scratch)
+    }
+
+    /// The thread whose event comes next, as long as the execution follows the graph.
+    #[inline]
+    pub(crate) fn turn(&mut self) -> Option<ThreadId> {
+        let graph = &self.frames.last().expect("an execution has a graph").graph;
+        while let Some(event) = graph.events.get(self.made) {
+            if !event.waits {
+                return Some(event.thread);
+            }
+            self.made += 1;
+        }
+        None
+    }
+
+    /// Whether the thread can go on, once the execution has left the graph.
+    pub(crate) fn can_go_on(&self, thread: ThreadId) -> bool {
+        let Some(Some(event)) = self.waiting.get(usize::from(thread)) else { return true };
+        let graph = self.graph();
+        let newest = graph.newest(event.place);
+        event.access.accepts(graph.value(event.place, newest))
+    }
+
+    /// The number of the thread that `parent` makes next, having made `before`.
+    pub(crate) fn child(&mut self, parent: ThreadId, before: u32) -> ThreadId {
+        let known = self.children.iter().find(|child| (child.0, child.1) == (parent, before));
+        if let Some(&(_, _, child)) = known {
+            return child;
+        }
+        let child = self.children.len() as ThreadId + 1;
+        self.children.push((parent, before, child));
+        child
+    }
+
+    /// The event that made a thread.
+    pub(crate) fn spawn_of(&self, thread: ThreadId) -> EventId {
+        let spawn = |event: &Event| event.access == Access::Spawn(thread);
+        self.graph().events.iter().position(spawn).map_or(NONE, |id| id as EventId)
+    }
+
+    /// The last event of a thread.
+    pub(crate) fn last_of(&self, thread: ThreadId) -> EventId {
+        self.graph().last_of(thread).unwrap_or(NONE)
+    }
+
+    /// A thread takes its turn.
+    pub(crate) fn request(&mut self, request: &Request) -> Answer {
+        let found = match request.memory {
+            None => None,
+            Some(at) => match self.places.find(at.address, at.size, at.value) {
+                Some(found) => {
+                    if found.first {
+                        self.graph_mut().set_init(found.place, at.value);
+                    }
+                    Some(found)
+                }
+                None => return Answer::MixedSize,
+            },
+        };
+        let answered = match self.turn() {
+            Some(_) => self.follow(request, found),
+            None => self.add(request, found),
+        };
+        match answered {
+            Ok(id) => self.done(id, found),
+            Err(answer) => answer,
+        }
+    }
+
+    /// The execution follows the graph.
+    fn follow(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
+        let event = &self.graph().events[self.made];
+        let same = event.thread == request.thread
+            && event.access == request.access
+            && event.place == found.map_or(NONE, |found| found.place);
+        if !same {
+            return Err(Answer::Diverged);
+        }
+        self.made += 1;
+        Ok(self.made as EventId - 1)
+    }
+
+    fn done(&mut self, id: EventId, found: Option<Found>) -> Answer {
+        let graph = &self.frames.last().expect("an execution has a graph").graph;
+        let event = graph.event(id);
+        let write = match (event.written, found) {
+            (Some(value), Some(found)) => {
+                let rank = graph.rank(found.place, id);
+                self.places.written(found.slot, rank, value).then_some(value)
+            }
+            _ => None,
+        };
+        Answer::Done { read: event.read, write }
+    }
+
+    /// The execution has left the graph: adds an event.
+    fn add(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
+        let wait = self.graph().waiting(request.thread);
+        let event = Event {
+            thread: request.thread,
+            access: request.access,
+            order: request.order,
+            wanted: request.order,
+            place: found.map_or(NONE, |found| found.place),
+            size: request.memory.map_or(0, |at| at.size),
+            po: 0,
+            stamp: wait.map_or(NONE, |wait| self.graph().event(wait).stamp),
+            rf: request.follows,
+            read: 0,
+            written: None,
+            waits: false,
+        };
+        if let Some(waiting) = self.waiting.get_mut(usize::from(request.thread)) {
+            *waiting = None;
+        }
+        let id = if request.access.reads() {
+            self.add_read(event, wait)
+        } else if let Access::Store(value) = request.access {
+            Some(self.add_write(Event { written: Some(value), ..event }))
+        } else {
+            Some(self.graph_mut().push(event, 0))
+        };
+        self.made = self.graph().len();
+        id.ok_or(Answer::Waits)
+    }
+
+    fn add_write(&mut self, event: Event) -> EventId {
+        let graph = self.graph();
+        let (floor, top) = (graph.floor(event.thread, event.place), graph.co(event.place).len());
+        for rank in floor + 1..=top {
+            if self.graph().taken_by(event.place, rank - 1).is_none() {
+                self.note(event, rank, None);
+            }
+        }
+        self.note_revisits(&event, top + 1, None);
+        self.graph_mut().push(event, top + 1)
+    }
+
+    /// None if the thread has to wait.
+    fn add_read(&mut self, mut event: Event, wait: Option<EventId>) -> Option<EventId> {
+        let place = event.place;
+        let graph = self.graph();
+        let newest = graph.newest(place);
+        let value = graph.value(place, newest);
+        if !event.access.accepts(value) {
+            let thread = usize::from(event.thread);
+            if self.waiting.len() <= thread {
+                self.waiting.resize(thread + 1, None);
+            }
+            self.waiting[thread] = Some(event);
+            return None;
+        }
+        self.note_other_sources(event, wait);
+        event.set_source(newest, value);
+        let rank = self.graph().co(place).len() + 1;
+        if event.writes() {
+            self.note_revisits(&event, rank, None);
+        }
+        Some(self.graph_mut().push(event, rank))
+    }
+
+    /// Notes the writes that an event could read instead of the newest.
+    fn note_other_sources(&mut self, mut event: Event, wait: Option<EventId>) {
+        let place = event.place;
+        let graph = self.graph();
+        let (floor, top) = (graph.floor(event.thread, place), graph.co(place).len());
+        for rank in floor..top {
+            let graph = self.graph();
+            let write = graph.at_rank(place, rank);
+            let value = graph.value(place, write);
+            // What there was when the read was revisited was looked at before.
+            let old = wait.is_some_and(|wait| write == INIT || write < wait);
+            if old || !event.access.accepts(value) {
+                continue;
+            }
+            event.set_source(write, value);
+            let taken = if event.writes() { graph.taken_by(place, rank) } else { None };
+            match taken {
+                None => self.note(event, rank + 1, None),
+                Some(taken) => {
+                    if self.read_is_consistent(&event) {
+                        self.note_revisits(&event, rank + 1, Some(taken));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nobody can go on. Looks at what the threads that wait could have done earlier.
+    pub(crate) fn look_back(&mut self) {
+        for thread in std::mem::take(&mut self.waiting).into_iter().flatten() {
+            let wait = self.graph().waiting(thread.thread);
+            self.note_other_sources(thread, wait);
+        }
+    }
+
+    /// Notes the revisits of an event that is about to be added.
+    fn note_revisits(&mut self, event: &Event, rank: usize, taken: Option<EventId>) {
+        let mut prefix = std::mem::take(&mut self.prefix);
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let graph = self.graph();
+        graph.prefix_of_next(event.thread, event.rf, &mut prefix);
+        if taken.is_none_or(|taken| !covers(&prefix, graph.event(taken))) {
+            graph.revisits(event, &prefix, rank, taken, &mut found);
+        }
+        for &read in &found {
+            self.note(*event, rank, Some(read));
+        }
+        self.prefix = prefix;
+        self.found = found;
+    }
+
+    fn note(&mut self, event: Event, rank: usize, revisit: Option<EventId>) {
+        let frame = self.frames.last_mut().expect("an execution has a graph");
+        frame.work.push(Work { at: frame.graph.len() as u32, event, rank, revisit });
+    }
+}

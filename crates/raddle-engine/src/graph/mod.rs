@@ -1,0 +1,591 @@
+//! Execution graphs: what happened in an execution, apart from the order in which it happened to be made.
+//!
+//! A graph holds the events of each thread in program order, for each read the write that it reads from (`rf`), and for each
+//! place the order of its writes (`co`). Two executions with equal graphs are the same to the program. A graph is
+//! *consistent* if the memory model allows it.
+//!
+//! Events are kept in an order in which the execution can be made: each after those of its thread, and each read after its
+//! write.
+
+pub(crate) mod event;
+mod explore;
+mod places;
+mod rc11;
+mod sc;
+#[cfg(test)]
+mod tests;
+mod views;
+
+pub use explore::Exhaustive;
+pub(crate) use explore::{Answer, Request};
+
+use event::{Access, Event, EventId, INIT, NONE, PlaceId};
+use views::{Views, join};
+
+use crate::event::Order;
+use crate::thread::ThreadId;
+
+/// Which values a read may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Sequential consistency.
+    Sc,
+    /// The memory model of C++20, as repaired by Lahav et al. (PLDI 2017).
+    Rc11,
+}
+
+/// An execution graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    pub(crate) model: Model,
+    pub(crate) events: Vec<Event>,
+    /// The events of each thread.
+    threads: Vec<Vec<EventId>>,
+    places: Vec<Place>,
+    /// All events in the order of their stamps.
+    by_stamp: Vec<EventId>,
+    next_stamp: u32,
+    width: usize,
+    /// What must happen before: program order, reads-from, spawn and join.
+    prefix: Views,
+    /// What happens before in the sense of the memory model.
+    hb: Views,
+    /// What a write hands to those that acquire it.
+    released: Views,
+    /// What an acquire fence after this event would acquire.
+    acquirable: Views,
+    /// What happened before the last release fence of the thread.
+    fenced: Views,
+}
+
+/// The accesses to one place.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    /// The value before any write.
+    init: u64,
+    /// The writes, in coherence order.
+    co: Vec<EventId>,
+    /// The reads, read-modify-writes among them.
+    reads: Vec<EventId>,
+}
+
+/// Whether a view covers an event.
+#[inline]
+pub(crate) fn covers(view: &[u32], event: &Event) -> bool {
+    view[event.thread as usize] > event.po
+}
+
+impl Graph {
+    pub(crate) fn new(model: Model) -> Graph {
+        let mut graph = Graph {
+            model,
+            events: Vec::new(),
+            threads: Vec::new(),
+            places: Vec::new(),
+            by_stamp: Vec::new(),
+            next_stamp: 0,
+            width: 4,
+            prefix: Views::default(),
+            hb: Views::default(),
+            released: Views::default(),
+            acquirable: Views::default(),
+            fenced: Views::default(),
+        };
+        graph.clear();
+        graph
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.by_stamp.clear();
+        self.next_stamp = 0;
+        for thread in &mut self.threads {
+            thread.clear();
+        }
+        for place in &mut self.places {
+            place.co.clear();
+            place.reads.clear();
+        }
+        let width = self.width;
+        self.views().for_each(|views| views.clear(width));
+    }
+
+    fn views(&mut self) -> impl Iterator<Item = &mut Views> {
+        [&mut self.prefix, &mut self.hb, &mut self.released, &mut self.acquirable, &mut self.fenced]
+            .into_iter()
+    }
+
+    #[inline]
+    pub(crate) fn event(&self, id: EventId) -> &Event {
+        &self.events[id as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The last event of a thread.
+    #[inline]
+    pub(crate) fn last_of(&self, thread: ThreadId) -> Option<EventId> {
+        self.threads.get(usize::from(thread))?.last().copied()
+    }
+
+    /// How many events a thread has.
+    pub(crate) fn events_of(&self, thread: ThreadId) -> u32 {
+        self.threads.get(usize::from(thread)).map_or(0, |events| events.len() as u32)
+    }
+
+    pub(crate) fn co(&self, place: PlaceId) -> &[EventId] {
+        self.places.get(place as usize).map_or(&[], |place| &place.co)
+    }
+
+    fn reads(&self, place: PlaceId) -> &[EventId] {
+        self.places.get(place as usize).map_or(&[], |place| &place.reads)
+    }
+
+    /// The value that a write leaves, or that the place had before any.
+    pub(crate) fn value(&self, place: PlaceId, write: EventId) -> u64 {
+        match write {
+            INIT => self.places.get(place as usize).map_or(0, |place| place.init),
+            write => self.event(write).written.expect("it is a write"),
+        }
+    }
+
+    /// Notes what a place holds before any write.
+    pub(crate) fn set_init(&mut self, place: PlaceId, value: u64) {
+        self.place_mut(place).init = value;
+    }
+
+    pub(crate) fn init(&self, place: PlaceId) -> u64 {
+        self.value(place, INIT)
+    }
+
+    fn place_mut(&mut self, place: PlaceId) -> &mut Place {
+        if self.places.len() <= place as usize {
+            self.places.resize_with(place as usize + 1, Place::default);
+        }
+        &mut self.places[place as usize]
+    }
+
+    /// Where a write stands among those of its place, from 1; the initial value is 0.
+    #[inline]
+    pub(crate) fn rank(&self, place: PlaceId, write: EventId) -> usize {
+        match write {
+            INIT => 0,
+            write => {
+                1 + self
+                    .co(place)
+                    .iter()
+                    .rposition(|&other| other == write)
+                    .expect("it is a write of the place")
+            }
+        }
+    }
+
+    /// The write at a rank.
+    #[inline]
+    pub(crate) fn at_rank(&self, place: PlaceId, rank: usize) -> EventId {
+        if rank == 0 { INIT } else { self.co(place)[rank - 1] }
+    }
+
+    /// The newest write of a place.
+    pub(crate) fn newest(&self, place: PlaceId) -> EventId {
+        self.co(place).last().copied().unwrap_or(INIT)
+    }
+
+    /// What must happen before the next event of a thread, if that reads from `rf`: the event itself is covered, too.
+    pub(crate) fn prefix_of_next(&self, thread: ThreadId, rf: EventId, view: &mut Vec<u32>) {
+        view.clear();
+        match self.last_of(thread) {
+            Some(last) => view.extend_from_slice(self.prefix.row(last as usize)),
+            None => view.resize(self.width, 0),
+        }
+        if rf < NONE {
+            join(view, self.prefix.row(rf as usize));
+        }
+        if view.len() > usize::from(thread) {
+            view[usize::from(thread)] += 1;
+        }
+    }
+
+    /// The view that decides which writes of its place an event of the thread can no longer ignore.
+    fn seen_by(&self, thread: ThreadId) -> Option<&[u32]> {
+        self.seen_before(thread, self.events_of(thread))
+    }
+
+    fn seen_before(&self, thread: ThreadId, po: u32) -> Option<&[u32]> {
+        let before = self.threads[usize::from(thread)][..po as usize].last()?;
+        Some(match self.model {
+            // Everything that must have happened is seen; the rest is found by looking for cycles.
+            Model::Sc => self.prefix.row(*before as usize),
+            Model::Rc11 => self.hb.row(*before as usize),
+        })
+    }
+
+    /// The lowest rank that a new event of the thread may read, and above which it may write.
+    pub(crate) fn floor(&self, thread: ThreadId, place: PlaceId) -> usize {
+        if self.threads.len() <= usize::from(thread) {
+            return 0;
+        }
+        match self.seen_by(thread) {
+            Some(view) => self.floor_of(view, place),
+            None => 0,
+        }
+    }
+
+    fn floor_of(&self, view: &[u32], place: PlaceId) -> usize {
+        let co = self.co(place);
+        let mut floor =
+            co.iter().rposition(|&write| covers(view, self.event(write))).map_or(0, |index| index + 1);
+        for &read in self.reads(place) {
+            let read = self.event(read);
+            if !read.waits && read.rf != INIT && covers(view, read) {
+                let rank = self.rank(place, read.rf);
+                floor = floor.max(rank);
+            }
+        }
+        floor
+    }
+
+    /// The read-modify-write that took this write, if one did.
+    pub(crate) fn taken_by(&self, place: PlaceId, rank: usize) -> Option<EventId> {
+        let next = *self.co(place).get(rank)?;
+        self.event(next).is_rmw().then_some(next)
+    }
+
+    /// Adds an event at the end. A write comes to stand at `rank` (from 1) among those of its place.
+    pub(crate) fn push(&mut self, mut event: Event, rank: usize) -> EventId {
+        let id = self.events.len() as EventId;
+        let thread = usize::from(event.thread);
+        if self.threads.len() <= thread {
+            self.threads.resize_with(thread + 1, Vec::new);
+        }
+        if self.width <= thread {
+            let width = (thread + 1).next_power_of_two();
+            self.width = width;
+            self.views().for_each(|views| views.widen(width));
+        }
+        event.po = self.threads[thread].len() as u32;
+        if event.stamp == NONE {
+            event.stamp = self.next_stamp;
+            self.next_stamp += 1;
+            self.by_stamp.push(id);
+        } else {
+            self.next_stamp = self.next_stamp.max(event.stamp + 1);
+            let at = self.by_stamp.partition_point(|&other| self.event(other).stamp <= event.stamp);
+            self.by_stamp.insert(at, id);
+        }
+        let last = self.threads[thread].last().copied();
+        self.push_views(&event, last.map(|last| last as usize));
+        if event.place != NONE {
+            if event.reads() {
+                self.place_mut(event.place).reads.push(id);
+            }
+            if event.writes() && !event.waits {
+                self.place_mut(event.place).co.insert(rank - 1, id);
+            }
+        }
+        if !event.waits {
+            self.threads[thread].push(id);
+        }
+        self.events.push(event);
+        id
+    }
+
+    fn push_views(&mut self, event: &Event, last: Option<usize>) {
+        let thread = usize::from(event.thread);
+        let source = (event.rf < NONE).then_some(event.rf as usize);
+        self.prefix.push(last);
+        if let Some(source) = source {
+            self.prefix.join_last(source);
+        }
+        self.prefix.last_mut()[thread] = event.po + 1;
+        if self.model == Model::Sc {
+            return;
+        }
+        self.hb.push(last);
+        self.acquirable.push(last);
+        self.fenced.push(last);
+        match event.access {
+            Access::Begin | Access::Join(_) => {
+                if let Some(source) = source {
+                    self.hb.join_last(source);
+                }
+            }
+            Access::Fence if event.order.acquires() => {
+                let (row, acquirable) = (self.hb.last_mut(), &self.acquirable);
+                if let Some(last) = last {
+                    join(row, acquirable.row(last));
+                }
+            }
+            _ => {
+                if let Some(source) = source {
+                    join(self.acquirable.last_mut(), self.released.row(source));
+                    if event.order.acquires() {
+                        join(self.hb.last_mut(), self.released.row(source));
+                    }
+                }
+            }
+        }
+        self.hb.last_mut()[thread] = event.po + 1;
+        let id = self.events.len();
+        if event.access == Access::Fence && event.order.releases() {
+            self.fenced.last_mut().copy_from_slice(self.hb.row(id));
+        }
+        if event.writes() {
+            match event.order.releases() {
+                true => self.released.push_from(self.hb.row(id)),
+                false => self.released.push_from(self.fenced.row(id)),
+            }
+            if event.reads()
+                && let Some(source) = source
+            {
+                self.released.join_last(source);
+            }
+        } else {
+            self.released.push(None);
+        }
+    }
+
+    /// Removes all but the first events.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        while self.events.len() > len {
+            let event = self.events.pop().expect("there are more");
+            let id = self.events.len() as EventId;
+            if let Some(at) = self.by_stamp.iter().rposition(|&other| other == id) {
+                self.by_stamp.remove(at);
+            }
+            if event.place != NONE {
+                let place = &mut self.places[event.place as usize];
+                if event.writes()
+                    && !event.waits
+                    && let Some(at) = place.co.iter().rposition(|&other| other == id)
+                {
+                    place.co.remove(at);
+                }
+                if event.reads() {
+                    debug_assert_eq!(place.reads.last(), Some(&id));
+                    place.reads.pop();
+                }
+            }
+            if !event.waits {
+                self.threads[usize::from(event.thread)].pop();
+            }
+        }
+        self.views().for_each(|views| views.truncate(len));
+        self.next_stamp = self.by_stamp.last().map_or(0, |&last| self.event(last).stamp + 1);
+    }
+
+    /// Where the thread waits, if it does.
+    pub(crate) fn waiting(&self, thread: ThreadId) -> Option<EventId> {
+        let po = self.events_of(thread);
+        let wait = self.events.iter().rposition(|event| event.thread == thread)?;
+        let event = &self.events[wait];
+        (event.waits && event.po == po).then_some(wait as EventId)
+    }
+
+    /// Whether the note that a thread waits still holds.
+    fn still_waits(&self, wait: &Event) -> bool {
+        wait.po == self.events_of(wait.thread)
+    }
+
+    /// The reads that a new write `event` may take over (TruSt, Kokologiannakis et al. POPL 2022): those that it does not
+    /// depend on, and for which everything added since, that the write does not depend on either, was added in the one way
+    /// that will be found again after the change. `prefix` is what the write depends on, itself included; `rank` its place
+    /// among the writes, of which it is not one yet. If `taken` is given, the write needs the source of that
+    /// read-modify-write, which therefore has to go.
+    pub(crate) fn revisits(
+        &self,
+        event: &Event,
+        prefix: &[u32],
+        rank: usize,
+        taken: Option<EventId>,
+        found: &mut Vec<EventId>,
+    ) {
+        let next = self.co(event.place).get(rank - 1).copied();
+        let must_go = taken.map_or(u32::MAX, |taken| self.event(taken).stamp);
+        for &id in self.by_stamp.iter().rev() {
+            let other = self.event(id);
+            // A thread that waits has done nothing yet, and will wait again.
+            if other.waits || covers(prefix, other) {
+                continue;
+            }
+            if !self.was_added_last(id, prefix) {
+                return;
+            }
+            if other.place != event.place || !other.reads() || other.stamp > must_go {
+                continue;
+            }
+            // The place among the writes must mean something without what goes.
+            if let Some(next) = next
+                && !event.is_rmw()
+                && self.event(next).stamp > other.stamp
+                && !covers(prefix, self.event(next))
+            {
+                return;
+            }
+            let seen = self.seen_before(other.thread, other.po);
+            if seen.is_none_or(|view| self.floor_of(view, event.place) < rank) {
+                found.push(id);
+            }
+        }
+    }
+
+    /// Whether the event was the last word on its place, among what came before it and what the new write depends on.
+    fn was_added_last(&self, id: EventId, prefix: &[u32]) -> bool {
+        let event = self.event(id);
+        if event.place == NONE {
+            return true;
+        }
+        let before = |other: EventId| {
+            let other = self.event(other);
+            other.stamp <= event.stamp || covers(prefix, other)
+        };
+        if event.writes() && !event.waits {
+            let read_early = self.reads(event.place).iter().any(|&read| {
+                let reader = self.event(read);
+                reader.rf == id && before(read) && (!reader.waits || self.still_waits(reader))
+            });
+            if read_early {
+                return false;
+            }
+        }
+        let source = if event.reads() { event.rf } else { id };
+        if source != INIT && !before(source) {
+            return false;
+        }
+        let rank = self.rank(event.place, source);
+        self.co(event.place)[rank..].iter().all(|&later| later == id || !before(later))
+    }
+
+    /// Whether the graph is consistent, given that it was before `changed` was added other than as the newest.
+    pub(crate) fn is_consistent(&self, changed: EventId, scratch: &mut Scratch) -> bool {
+        match self.model {
+            Model::Sc => sc::is_consistent(self, changed, scratch),
+            Model::Rc11 => rc11::is_consistent(self, scratch),
+        }
+    }
+
+    /// Makes `into` the graph in which `read` reads from the new write `event`, and everything is gone that was added after
+    /// the read and does not lead to the write. Returns the number of the write, and the read, which is not added yet, with
+    /// the rank of what it writes. A read that cannot go on with what it gets becomes a note that its thread waits.
+    pub(crate) fn revisit(
+        &self,
+        event: &Event,
+        rank: usize,
+        read: EventId,
+        into: &mut Graph,
+        scratch: &mut Scratch,
+    ) -> (EventId, Event, usize) {
+        let mut prefix = std::mem::take(&mut scratch.view);
+        self.prefix_of_next(event.thread, event.rf, &mut prefix);
+        let renamed = &mut scratch.renamed;
+        renamed.clear();
+        renamed.resize(self.events.len(), NONE);
+        into.width = self.width;
+        into.model = self.model;
+        into.clear();
+        let stamp = self.event(read).stamp;
+        let stays = |id: usize| {
+            let other = &self.events[id];
+            id != read as usize
+                && if other.waits {
+                    other.stamp <= stamp && self.still_waits(other)
+                } else {
+                    other.stamp <= stamp || covers(&prefix, other)
+                }
+        };
+        let rename = |renamed: &[u32], id: EventId| if id < NONE { renamed[id as usize] } else { id };
+        for id in 0..self.events.len() {
+            if !stays(id) {
+                continue;
+            }
+            let mut copy = self.events[id];
+            if copy.place != NONE {
+                let init = self.init(copy.place);
+                into.set_init(copy.place, init);
+            }
+            copy.rf = rename(renamed, copy.rf);
+            let rank = match copy.writes() && !copy.waits {
+                // Those before it in coherence order that are there already.
+                true => {
+                    let place = copy.place;
+                    let mine = self.rank(place, id as EventId);
+                    1 + self.co(place)[..mine - 1]
+                        .iter()
+                        .filter(|&&write| renamed[write as usize] != NONE)
+                        .count()
+                }
+                false => 0,
+            };
+            renamed[id] = into.push(copy, rank);
+        }
+        let place = event.place;
+        into.set_init(place, self.init(place));
+        let rank = match event.is_rmw() {
+            true => into.rank(place, rename(renamed, event.rf)) + 1,
+            false => {
+                1 + self.co(place)[..rank - 1]
+                    .iter()
+                    .filter(|&&write| renamed[write as usize] != NONE)
+                    .count()
+            }
+        };
+        let mut write = *event;
+        write.rf = rename(renamed, event.rf);
+        write.stamp = into.next_stamp.max(self.next_stamp);
+        let write = into.push(write, rank);
+        let mut reader = *self.event(read);
+        let value = into.value(place, write);
+        reader.set_source(write, value);
+        reader.waits = !reader.access.accepts(value);
+        let rank = into.rank(place, write) + 1;
+        scratch.view = prefix;
+        (write, reader, rank)
+    }
+
+    /// A sequence of accesses to one place in program order, and so on: what precedes an event in time under sequential
+    /// consistency, step by step.
+    fn for_each_predecessor(&self, id: EventId, mut visit: impl FnMut(EventId)) {
+        let event = self.event(id);
+        if event.po > 0 {
+            visit(self.threads[usize::from(event.thread)][event.po as usize - 1]);
+        }
+        if event.rf < NONE {
+            visit(event.rf);
+        }
+        if event.writes() && !event.waits {
+            let rank = self.rank(event.place, id);
+            let before = self.at_rank(event.place, rank - 1);
+            if before != INIT {
+                visit(before);
+            }
+            for &read in self.reads(event.place) {
+                let reader = self.event(read);
+                if reader.rf == before && read != id && !reader.waits {
+                    visit(read);
+                }
+            }
+        }
+    }
+}
+
+impl Order {
+    pub(crate) fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
+    }
+
+    pub(crate) fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
+    }
+}
+
+/// Memory that checks use again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    stack: Vec<EventId>,
+    marks: Vec<u64>,
+    view: Vec<u32>,
+    renamed: Vec<u32>,
+    rc11: rc11::Matrices,
+}

@@ -1,0 +1,156 @@
+//! Which place of the graph an address stands for.
+//!
+//! Memory that holds something else than the last known write left was written by code that is not atomic: a constructor, or
+//! whoever owned the memory alone. Programs without data races order that with everything before and after, so the address is a
+//! new place from then on.
+
+use super::event::PlaceId;
+
+/// The addresses that executions use. Kept from one execution to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    slots: Vec<Slot>,
+    /// Open addressing: numbers of slots, plus one.
+    table: Vec<u32>,
+    known: PlaceId,
+    /// The number of the execution.
+    run: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    address: usize,
+    size: u8,
+    /// The execution that used it last.
+    run: u64,
+    /// Which of the places it stands for in that execution.
+    generation: usize,
+    places: Vec<PlaceId>,
+    /// What memory holds if nothing but atomic accesses wrote it.
+    value: u64,
+    /// The highest rank of a write that memory has seen.
+    rank: usize,
+}
+
+/// A place that is being accessed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) slot: usize,
+    pub(crate) place: PlaceId,
+    /// Whether this is the first access, so that memory holds the initial value.
+    pub(crate) first: bool,
+}
+
+impl Places {
+    /// Begins another execution.
+    pub(crate) fn begin(&mut self) {
+        self.run += 1;
+    }
+
+    /// Finds the place of an access, given what memory holds. None if it overlaps another of a different size.
+    pub(crate) fn find(&mut self, address: usize, size: u8, memory: u64) -> Option<Found> {
+        let slot = match self.lookup(address) {
+            Some(slot) => slot,
+            None => self.insert(address, size)?,
+        };
+        let known = &mut self.slots[slot];
+        if known.size != size {
+            return None;
+        }
+        let mut first = false;
+        if known.run != self.run {
+            known.run = self.run;
+            known.generation = 0;
+            first = true;
+        } else if known.value != memory {
+            known.generation += 1;
+            first = true;
+        }
+        if first {
+            known.value = memory;
+            known.rank = 0;
+            if known.places.len() == known.generation {
+                known.places.push(self.known);
+                self.known += 1;
+            }
+        }
+        Some(Found { slot, place: known.places[known.generation], first })
+    }
+
+    /// A write of this rank happens. True if memory is to hold it from now on.
+    pub(crate) fn written(&mut self, slot: usize, rank: usize, value: u64) -> bool {
+        let slot = &mut self.slots[slot];
+        let newest = rank > slot.rank;
+        if newest {
+            slot.rank = rank;
+            slot.value = value;
+        }
+        newest
+    }
+
+    /// Writes were put before the newest: the ranks of those that memory has seen are others now.
+    pub(crate) fn is_used(&self, slot: usize) -> bool {
+        self.slots[slot].run == self.run
+    }
+
+    pub(crate) fn address(&self, place: PlaceId) -> Option<(usize, u8)> {
+        let slot = self.slots.iter().find(|slot| slot.places.contains(&place))?;
+        Some((slot.address, slot.size))
+    }
+
+    fn lookup(&self, address: usize) -> Option<usize> {
+        if self.table.is_empty() {
+            return None;
+        }
+        let mask = self.table.len() - 1;
+        let mut at = hash(address) & mask;
+        while self.table[at] != 0 {
+            let slot = self.table[at] as usize - 1;
+            if self.slots[slot].address == address {
+                return Some(slot);
+            }
+            at = (at + 1) & mask;
+        }
+        None
+    }
+
+    #[cold]
+    fn insert(&mut self, address: usize, size: u8) -> Option<usize> {
+        let overlaps = |other: usize| {
+            other != address
+                && self.lookup(other).is_some_and(|slot| {
+                    let other_size = usize::from(self.slots[slot].size);
+                    self.slots[slot].run == self.run
+                        && other < address + usize::from(size)
+                        && address < other + other_size
+                })
+        };
+        if (address.saturating_sub(7)..address + usize::from(size)).any(overlaps) {
+            return None;
+        }
+        let slot = self.slots.len();
+        self.slots.push(Slot { address, size, run: 0, generation: 0, places: Vec::new(), value: 0, rank: 0 });
+        if self.slots.len() * 2 > self.table.len() {
+            self.table = vec![0; (self.slots.len() * 4).next_power_of_two().max(64)];
+            for slot in 0..self.slots.len() {
+                self.enter(slot);
+            }
+        } else {
+            self.enter(slot);
+        }
+        Some(slot)
+    }
+
+    fn enter(&mut self, slot: usize) {
+        let mask = self.table.len() - 1;
+        let mut at = hash(self.slots[slot].address) & mask;
+        while self.table[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.table[at] = slot as u32 + 1;
+    }
+}
+
+fn hash(address: usize) -> usize {
+    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 32
+}
