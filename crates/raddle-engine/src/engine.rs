@@ -16,9 +16,11 @@
 //! made anew at each entry from the raw pointer in [`GLOBAL`], and every function that passes control on gets the engine as a
 //! pointer, so that nothing is assumed to stay as it was.
 
+mod along_graph;
 mod flow;
 mod waiting;
 
+pub(crate) use self::along_graph::Shared;
 pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
 
@@ -30,6 +32,7 @@ use crate::event::Pending;
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
+use crate::graph::Exhaustive;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
@@ -86,6 +89,13 @@ pub enum Outcome {
         /// Number of the choice, from 0.
         choice: usize,
     },
+    /// Accesses of different sizes to the same memory, which the exhaustive search cannot follow.
+    MixedSize {
+        /// The thread that made the second one.
+        thread: ThreadId,
+    },
+    /// Not a failure: the execution shows nothing that others do not.
+    Abandoned,
 }
 
 /// What virtual threads are made of.
@@ -149,6 +159,8 @@ pub struct Engine {
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
+    /// The exhaustive search, which then says who goes on and what reads see.
+    pub(crate) exhaustive: Option<Box<Exhaustive>>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
@@ -206,6 +218,7 @@ impl Engine {
             borrowed: Borrowed::default(),
             outcome: None,
             strategy,
+            exhaustive: None,
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
@@ -302,16 +315,23 @@ impl Engine {
 
     /// Makes a thread, which can run from now on.
     pub(crate) fn make_thread(&mut self, start: Start) -> ThreadId {
-        let id = self.alive;
-        if id == self.threads.len() {
+        self.make_thread_with_number(self.alive, start)
+    }
+
+    /// Makes a thread with a number of its own; threads with lower numbers may be made later.
+    pub(crate) fn make_thread_with_number(&mut self, id: usize, start: Start) -> ThreadId {
+        while id >= self.threads.len() {
             assert!(
                 id < usize::from(ThreadId::MAX),
                 "raddle: an execution made more than {} threads",
                 ThreadId::MAX
             );
-            self.threads.push(Box::new(VThread::new(id, self.limits.stack_size)));
+            self.threads.push(Box::new(VThread::new(self.threads.len(), self.limits.stack_size)));
         }
-        self.alive += 1;
+        for missing in self.alive..id {
+            self.threads[missing].leave_out();
+        }
+        self.alive = self.alive.max(id + 1);
         let thread = &mut self.threads[id];
         match self.limits.backend {
             Backend::Coroutines => {
@@ -415,7 +435,7 @@ impl Engine {
         self.note_pause();
         self.current().pending = pending;
         self.in_a_row += 1;
-        if self.in_a_row > MOST_IN_A_ROW {
+        if self.in_a_row > MOST_IN_A_ROW && !self.follows_graph() {
             return self.give_way();
         }
         let next = self.decide();
@@ -453,6 +473,9 @@ impl Engine {
 
     /// The one place where the next thread is chosen. None if the execution is over; then the outcome is set.
     fn find_next(&mut self) -> Option<ThreadId> {
+        if self.exhaustive.is_some() {
+            return self.next_along_graph();
+        }
         loop {
             if !self.locking.is_empty() {
                 self.release_lockers();

@@ -4,11 +4,14 @@
 //! by `raddle-intercept`, which knows the C symbols; callers have checked that a virtual thread runs
 //! ([`crate::global::engine_of_virtual_thread`]).
 
+mod along_graph;
+
 use std::ffi::c_void;
 
-use crate::engine::{Engine, Outcome};
+use crate::engine::{Engine, Outcome, Shared};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
+use crate::graph::event::Access;
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -27,6 +30,8 @@ pub struct Caller {
 pub trait Int: Copy + Eq {
     /// Its value, widened.
     fn widen(self) -> u128;
+    /// The value that was widened, if it fits 64 bits.
+    fn narrow(value: u64) -> Self;
     /// The result of a read-modify-write.
     fn apply(self, op: Rmw, operand: Self) -> Self;
 }
@@ -37,6 +42,11 @@ macro_rules! int {
             #[inline(always)]
             fn widen(self) -> u128 {
                 self as u128
+            }
+
+            #[inline(always)]
+            fn narrow(value: u64) -> $type {
+                value as $type
             }
 
             #[inline(always)]
@@ -81,6 +91,18 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     // because the compiler must not move them over a switch.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
+        if (*engine).follows_graph() {
+            if is_apart(site) {
+                return place.read_volatile();
+            }
+            let record = |value: T| Action::Load {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                value: value.widen(),
+            };
+            return along_graph::access(engine, caller, place.cast_mut(), Access::Load, order, record);
+        }
         if site.is_trusted() || site == Site::ExpandedRmw {
             return place.read_volatile();
         }
@@ -107,8 +129,20 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
 pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, value: T, order: Order) {
     // SAFETY: the caller's.
     unsafe {
-        if site::of(caller.pc, caller.fp).is_trusted() {
+        let site = site::of(caller.pc, caller.fp);
+        if site.is_trusted() {
             return place.write_volatile(value);
+        }
+        if (*engine).follows_graph() {
+            let record = |_| Action::Store {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                value: value.widen(),
+            };
+            let access = Access::Store(value.widen() as u64);
+            along_graph::access(engine, caller, place, access, order, record);
+            return;
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
@@ -140,10 +174,23 @@ pub unsafe fn rmw<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        if site::of(caller.pc, caller.fp).is_trusted() {
+        let site = site::of(caller.pc, caller.fp);
+        if site.is_trusted() || ((*engine).follows_graph() && is_apart(site)) {
             let read = place.read_volatile();
             place.write_volatile(read.apply(op, operand));
             return read;
+        }
+        if (*engine).follows_graph() {
+            let record = |read: T| Action::Rmw {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                op,
+                read: read.widen(),
+                written: read.apply(op, operand).widen(),
+            };
+            let access = Access::Rmw(op, operand.widen() as u64);
+            return along_graph::access(engine, caller, place, access, order, record);
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
@@ -176,6 +223,7 @@ pub unsafe fn compare_exchange<T: Int>(
     expected: T,
     new: T,
     order: Order,
+    failure: Order,
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
@@ -188,8 +236,21 @@ pub unsafe fn compare_exchange<T: Int>(
             return read;
         }
         if site == Site::MutexLock && size_of::<T>() == size_of::<u32>() {
-            lock(engine, place.cast(), new.widen() as u32, order);
+            lock(engine, caller, place.cast(), new.widen() as u32, order);
             return expected;
+        }
+        if (*engine).follows_graph() {
+            let record = |read: T| Action::Cas {
+                address: place.addr(),
+                size: size_of::<T>() as u8,
+                order,
+                expected: expected.widen(),
+                new: new.widen(),
+                read: read.widen(),
+            };
+            let (expected, new) = (expected.widen() as u64, new.widen() as u64);
+            let access = Access::Cas { expected, new, failure };
+            return along_graph::access(engine, caller, place, access, order, record);
         }
         enter(engine, |engine| {
             // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first
@@ -225,17 +286,29 @@ pub unsafe fn compare_exchange<T: Int>(
 
 /// The lock of a `std::sync::Mutex`: one event, taken when the mutex is free. What std would do otherwise (spin, mark the
 /// mutex as contended, wait, try again) is not made, because it ends in the same.
-unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
+unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, order: Order) {
+    let record = || {
+        let size = size_of::<u32>() as u8;
+        Action::Cas { address: place.addr(), size, order, expected: 0, new: new.into(), read: 0 }
+    };
     // SAFETY: the caller's.
     unsafe {
+        if (*engine).follows_graph() {
+            along_graph::access(engine, caller, place, Access::Lock(new.into()), order, |_| record());
+            return;
+        }
         enter(engine, |engine| {
             engine.point_of_lock(place);
             place.write_volatile(new);
-            let size = size_of::<u32>() as u8;
-            let new = new.into();
-            engine.record(|| Action::Cas { address: place.addr(), size, order, expected: 0, new, read: 0 });
+            engine.record(record);
         });
     }
+}
+
+/// Whether the access is left out of execution graphs: the exhaustive search takes counts of references to be what memory
+/// says.
+fn is_apart(site: Site) -> bool {
+    site.is_trusted() || site == Site::RefCountDown
 }
 
 /// The current thread has written. A write that changes nothing, such as the swap of a spin lock that is taken, is a read to
@@ -258,6 +331,9 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     // SAFETY: the caller's. Under sequential consistency a fence has no effect and is no point; it is recorded because
     // people look for it, except where a reference count uses it.
     unsafe {
+        if (*engine).follows_graph() && site::of(caller.pc, caller.fp) == Site::User {
+            enter(engine, |engine| engine.take_fence(order));
+        }
         if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) == Site::User {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
@@ -281,6 +357,9 @@ pub unsafe fn futex_wait(
     unsafe {
         enter(engine, |engine| {
             let address = place.addr();
+            if engine.follows_graph() {
+                return along_graph::futex_wait(engine, place, expected, mask, deadline);
+            }
             engine.point(Pending { address, effect: Effect::Write });
             let blocks = place.read_volatile() == expected;
             let now = engine.clock.monotonic();
@@ -315,7 +394,7 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            engine.point(Pending { address, effect: Effect::Write });
+            point_at_queue(engine, address);
             let woken = wake_waiters(engine, address, count, mask);
             engine.record(|| Action::Wake { address, woken: woken.clone() });
             woken.len() as u32
@@ -338,7 +417,10 @@ pub unsafe fn futex_requeue(
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            engine.point(Pending { address: from, effect: Effect::Write });
+            if engine.follows_graph() {
+                along_graph::at_queue(engine, to);
+            }
+            point_at_queue(engine, from);
             let woken = wake_waiters(engine, from, wake, !0);
             let mut moved = Vec::new();
             engine.futexes.requeue(from, to, requeue, |thread| moved.push(thread));
@@ -353,10 +435,19 @@ pub unsafe fn futex_requeue(
     }
 }
 
+fn point_at_queue(engine: &mut Engine, address: usize) {
+    match engine.follows_graph() {
+        true => engine.current().woken_by = along_graph::at_queue(engine, address),
+        false => engine.point(Pending { address, effect: Effect::Write }),
+    }
+}
+
 fn wake_waiters(engine: &mut Engine, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
     let mut woken = Vec::new();
     engine.futexes.wake(address, count, mask, |thread| woken.push(thread));
+    let waker = engine.current().woken_by;
     for &thread in &woken {
+        engine.threads[usize::from(thread)].woken_by = waker;
         engine.clock.cancel(thread);
         engine.unblock(thread, Wake::Woken);
     }
@@ -377,11 +468,17 @@ pub unsafe fn spawn(
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            let thread = engine.make_thread(Start::Routine(routine, argument));
+            let start = Start::Routine(routine, argument);
+            let thread = match engine.follows_graph() {
+                true => along_graph::spawn(engine, start),
+                false => engine.make_thread(start),
+            };
             made(thread);
             engine.record(|| Action::Spawn { thread });
             engine.current().spin.reset();
-            engine.point(Pending::NOTHING);
+            if !engine.follows_graph() {
+                engine.point(Pending::NOTHING);
+            }
             thread
         })
     }
@@ -404,6 +501,9 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
                 engine.block(State::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;
+            if engine.follows_graph() {
+                along_graph::joined(engine, thread);
+            }
             engine.record(|| Action::Join { thread });
             Some(engine.threads[index].result)
         })
@@ -432,7 +532,12 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
 /// As for [`fence`].
 pub unsafe fn std_entry(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
+    unsafe {
+        enter(engine, |engine| match engine.follows_graph() {
+            true => _ = engine.take_shared_step(Shared::Std),
+            false => engine.point(Pending::NOTHING),
+        });
+    }
 }
 
 /// The current thread gives way to the others, in a call that returns to `pc`.
@@ -461,6 +566,10 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
             engine.record(|| Action::Sleep { ns });
             let me = engine.current_id();
             engine.current().spin.reset();
+            if engine.follows_graph() {
+                // Whoever sleeps may be late, and so may the others.
+                return engine.clock.advance(deadline);
+            }
             engine.clock.sleep(me, deadline);
             engine.block(State::Sleeping, SwitchReason::Sleeping);
         });

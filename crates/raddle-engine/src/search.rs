@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Backend, Engine, Limits, Outcome};
 use crate::fork::{self, PointLog};
+use crate::graph::{Exhaustive, Model};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
@@ -40,6 +41,8 @@ pub struct Config {
     pub workers: usize,
     /// Whether memory that existed before is rolled back: only if no other thread of the process uses it.
     pub roll_back_pages: bool,
+    /// Whether every execution is to be explored once, and under which memory model.
+    pub exhaustive: Option<Model>,
     /// Whether each execution is made in a process of its own.
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
@@ -161,6 +164,8 @@ impl<'a> Search<'a> {
                 as u32,
         };
         let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
+        // SAFETY: the engine was just made.
+        unsafe { (*engine).exhaustive = config.exhaustive.map(|model| Box::new(Exhaustive::new(model))) };
         GLOBAL.engine.set(engine);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
@@ -188,16 +193,21 @@ impl<'a> Search<'a> {
             let execution = report.executions;
             // SAFETY: the engine lives as long as `self`; references end with each statement.
             unsafe {
-                if !(*self.engine).strategy.begin(execution) {
-                    report.complete = (*self.engine).strategy.is_exhaustive();
+                let engine = &mut *self.engine;
+                let (more, all) = match &mut engine.exhaustive {
+                    Some(graphs) => (graphs.begin(), true),
+                    None => (engine.strategy.begin(execution), engine.strategy.is_exhaustive()),
+                };
+                if !more {
+                    report.complete = all;
                     break;
                 }
             }
+            report.executions += 1;
             let failure = match &mut points {
                 Some(points) => self.execute_in_child(points, body, execution, &mut report),
                 None => self.execute_here(body, passed, execution, &mut report),
             };
-            report.executions += 1;
             if failure.is_some() {
                 report.failure = failure;
                 break;
@@ -257,6 +267,11 @@ impl<'a> Search<'a> {
         engine.strategy.end(engine.schedule.len());
         report.steps += engine.steps;
         report.switches += engine.switches;
+        if outcome == Outcome::Abandoned {
+            report.executions -= 1;
+            report.blocked += 1;
+            return None;
+        }
         (outcome != Outcome::Passed).then(|| self.found(outcome, execution))
     }
 

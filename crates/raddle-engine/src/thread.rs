@@ -91,6 +91,10 @@ pub struct VThread {
     /// Values of `pthread_setspecific`.
     pub(crate) specific: Vec<(u32, *mut c_void)>,
     pub(crate) spin: SpinWatch,
+    /// How many threads it has made.
+    pub(crate) children: u32,
+    /// The event that woke it last, if the search is exhaustive.
+    pub(crate) woken_by: u32,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
     /// The stack of the thread's slot, which coroutines run on.
@@ -130,6 +134,8 @@ impl VThread {
             destructors: Vec::new(),
             specific: Vec::new(),
             spin: SpinWatch::default(),
+            children: 0,
+            woken_by: 0,
             in_expanded_rmw: false,
             slot,
             stack: slot,
@@ -151,8 +157,18 @@ impl VThread {
         self.detached = false;
         self.result = std::ptr::null_mut();
         self.spin.reset();
+        self.children = 0;
         self.in_expanded_rmw = false;
         self.start = Some(start);
+    }
+
+    /// The execution has no thread of this number so far.
+    pub(crate) fn leave_out(&mut self) {
+        self.state = State::Finished;
+        self.name = None;
+        self.panicked = false;
+        self.joined = true;
+        self.paused_at.clear();
     }
 
     /// Drops what is left of the thread's run, when it has ended or is abandoned as it stands: thread-locals are made new.

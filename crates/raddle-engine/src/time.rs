@@ -51,6 +51,16 @@ impl Clock {
         self.sleepers.push((deadline, thread));
     }
 
+    /// When the thread wants to be woken.
+    pub fn deadline(&self, thread: ThreadId) -> Option<u64> {
+        self.sleepers.iter().find(|&&(_, sleeper)| sleeper == thread).map(|&(deadline, _)| deadline)
+    }
+
+    /// Moves on to a time, unless that has passed.
+    pub fn advance(&mut self, time: u64) {
+        self.now = self.now.max(time);
+    }
+
     /// The thread was woken for another reason.
     pub fn cancel(&mut self, thread: ThreadId) {
         self.sleepers.retain(|&(_, sleeper)| sleeper != thread);

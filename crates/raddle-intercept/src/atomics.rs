@@ -83,8 +83,8 @@ macro_rules! atomics {
                 unsafe {
                     match engine_of_virtual_thread() {
                         Some(engine) => {
-                            let order = Order::from_abi(order);
-                            hooks::compare_exchange(engine, Caller { pc, fp }, place, expected, new, order)
+                            let (success, failure) = (Order::from_abi(order), Order::from_abi(order >> 8));
+                            hooks::compare_exchange(engine, Caller { pc, fp }, place, expected, new, success, failure)
                         }
                         None => {
                             let atomic = &*place.cast::<$atomic>();
@@ -235,7 +235,8 @@ mod bits128 {
         unsafe {
             match engine_of_virtual_thread() {
                 Some(engine) => {
-                    hooks::compare_exchange(engine, UNKNOWN, place, expected, new, Order::from_abi(order))
+                    let order = Order::from_abi(order);
+                    hooks::compare_exchange(engine, UNKNOWN, place, expected, new, order, order)
                 }
                 None => native_compare_exchange(place, expected, new),
             }

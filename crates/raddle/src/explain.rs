@@ -48,8 +48,8 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
 
 fn kind(outcome: &Outcome) -> Kind {
     match outcome {
-        Outcome::Passed | Outcome::Diverged { .. } => {
-            unreachable!("neither is a failure of the code under test")
+        Outcome::Passed | Outcome::Abandoned | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
+            unreachable!("none is a failure of the code under test")
         }
         Outcome::Panic { .. } => Kind::Panic,
         Outcome::Deadlock => Kind::Deadlock,
@@ -69,7 +69,9 @@ fn message(found: &Found, threads: &[failure::Thread]) -> String {
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Diverged { .. } => String::new(),
+        Outcome::Passed | Outcome::Abandoned | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
+            String::new()
+        }
         Outcome::Panic { .. } => said(),
         Outcome::Deadlock => match left() {
             1 => "a thread waits for ever".to_owned(),

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use raddle_engine::global::{GLOBAL, PROBE};
+use raddle_engine::graph::Model;
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
@@ -256,6 +257,10 @@ fn search(
             && !(replayed.is_some() && options.backend == Backend::Threads),
         // Above the frame pointer lie the caller's saved frame pointer and the return address.
         callers: GLOBAL.instrumented.get().then_some(frame_pointer + 16),
+        exhaustive: (options.strategy == Strategy::Exhaustive).then(|| match options.memory {
+            Some(Memory::Sc) => Model::Sc,
+            _ => Model::Rc11,
+        }),
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
@@ -270,6 +275,11 @@ fn search(
     let mut search = Search::new(&config, strategy(&options), classifier);
     let report = search.run(run, passed);
     let Some(found) = &report.failure else { return Ok((report, options.seed)) };
+    assert!(
+        !matches!(found.outcome, Outcome::MixedSize { .. }),
+        "raddle: the code under test accesses the same memory with atomics of different sizes, or of 128 bits, which strategy \
+         `exhaustive` cannot follow; use another strategy"
+    );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
         search.replay(&found.schedule, run, Trace::new(TRACE_LIMIT, found.steps), namer(), limit_time)
@@ -345,8 +355,8 @@ fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strate
         Strategy::Pos => Box::new(Pos::new(seed)),
         Strategy::Bounded(most) => Box::new(Bounded::new(seed, most)),
         Strategy::RoundRobin => Box::new(RoundRobin::new()),
-        // Until the exhaustive search is there, the one that comes closest.
-        Strategy::Exhaustive => Box::new(Bounded::new(seed, usize::MAX)),
+        // It chooses by execution graphs; this serves nothing but replays.
+        Strategy::Exhaustive => Box::new(RoundRobin::new()),
         Strategy::Schedule(choices) => Box::new(Scripted::new(choices)),
     }
 }

@@ -174,6 +174,7 @@ unsafe fn run_thread() {
     unsafe {
         let id = usize::from((*engine()).current);
         let start = (*engine()).thread(id).start.take().expect("a thread begins once");
+        (*engine()).begin_along_graph();
         (*engine()).record(|| Action::Begin);
         GLOBAL.in_engine.set(false);
         match start {

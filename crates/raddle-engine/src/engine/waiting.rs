@@ -15,7 +15,7 @@ impl Engine {
     pub(crate) fn yield_now(&mut self, pc: usize) {
         self.count_step();
         self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
-        if self.runnable.len() > 1 {
+        if self.runnable.len() > 1 && !self.follows_graph() {
             self.current().pending = Pending::NOTHING;
             self.give_way();
         }
@@ -66,7 +66,7 @@ impl Engine {
     /// The current thread has read something without effect: it may be going in circles.
     #[inline]
     pub(crate) fn has_read(&mut self, read: Read) {
-        if self.current().spin.read(read) {
+        if !self.follows_graph() && self.current().spin.read(read) {
             self.spin(read);
         }
     }
@@ -87,6 +87,16 @@ impl Engine {
         let next = self.decide();
         self.make_runnable(me);
         self.switch_to(next, SwitchReason::Yielded);
+    }
+
+    /// Ends the wait of a thread that has a deadline, as if that had come. False if it has none.
+    pub(super) fn time_out(&mut self, thread: ThreadId) -> bool {
+        let Some(deadline) = self.clock.deadline(thread) else { return false };
+        self.clock.cancel(thread);
+        self.clock.advance(deadline);
+        self.futexes.cancel(thread);
+        self.unblock(thread, Wake::TimedOut);
+        true
     }
 
     /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.

@@ -37,6 +37,10 @@ pub(crate) enum Access {
     Begin,
     /// Waits for the end of a thread.
     Join(ThreadId),
+    /// Goes on after a wait that another thread ended.
+    Woken,
+    /// Goes on after a wait that the clock ended.
+    TimedOut,
 }
 
 impl Access {
@@ -81,6 +85,8 @@ pub(crate) struct Event {
     pub(crate) wanted: Order,
     pub(crate) place: PlaceId,
     pub(crate) size: u8,
+    /// Where in the code.
+    pub(crate) pc: usize,
     /// How many events of its thread come before.
     pub(crate) po: u32,
     /// When it was first added: the order that decides which reads a later write may revisit.

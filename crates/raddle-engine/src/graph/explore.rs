@@ -24,14 +24,16 @@ pub(crate) struct Request {
     pub(crate) memory: Option<Location>,
     /// What the event follows besides its thread: the spawn of a beginning, the last event of a joined thread.
     pub(crate) follows: EventId,
+    /// Where in the code.
+    pub(crate) pc: usize,
 }
 
-/// A place in memory.
+/// A place in memory and what is there; or one that is not in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Location {
     pub(crate) address: usize,
     pub(crate) size: u8,
-    pub(crate) value: u64,
+    pub(crate) value: Option<u64>,
 }
 
 /// What becomes of it.
@@ -125,6 +127,11 @@ impl Exhaustive {
             }
         }
         false
+    }
+
+    /// The memory model.
+    pub(crate) fn model(&self) -> Model {
+        self.graph().model
     }
 
     fn graph(&self) -> &Graph {
@@ -222,6 +229,17 @@ impl Exhaustive {
         event.access.accepts(graph.value(event.place, newest))
     }
 
+    /// Where the thread waits for another value.
+    pub(crate) fn awaited(&self, thread: ThreadId) -> Option<usize> {
+        let event = self.waiting.get(usize::from(thread))?.as_ref()?;
+        Some(self.places.address(event.place)?.0)
+    }
+
+    /// How many events the execution has made.
+    pub(crate) fn made(&self) -> usize {
+        self.made
+    }
+
     /// The number of the thread that `parent` makes next, having made `before`.
     pub(crate) fn child(&mut self, parent: ThreadId, before: u32) -> ThreadId {
         let known = self.children.iter().find(|child| (child.0, child.1) == (parent, before));
@@ -251,7 +269,7 @@ impl Exhaustive {
             Some(at) => match self.places.find(at.address, at.size, at.value) {
                 Some(found) => {
                     if found.first {
-                        self.graph_mut().set_init(found.place, at.value);
+                        self.graph_mut().set_init(found.place, at.value.unwrap_or(0));
                     }
                     Some(found)
                 }
@@ -304,6 +322,7 @@ impl Exhaustive {
             wanted: request.order,
             place: found.map_or(NONE, |found| found.place),
             size: request.memory.map_or(0, |at| at.size),
+            pc: request.pc,
             po: 0,
             stamp: wait.map_or(NONE, |wait| self.graph().event(wait).stamp),
             rf: request.follows,
@@ -389,9 +408,9 @@ impl Exhaustive {
 
     /// Nobody can go on. Looks at what the threads that wait could have done earlier.
     pub(crate) fn look_back(&mut self) {
-        for thread in std::mem::take(&mut self.waiting).into_iter().flatten() {
-            let wait = self.graph().waiting(thread.thread);
-            self.note_other_sources(thread, wait);
+        for event in self.waiting.clone().into_iter().flatten() {
+            let wait = self.graph().waiting(event.thread);
+            self.note_other_sources(event, wait);
         }
     }
 

@@ -17,7 +17,7 @@ mod tests;
 mod views;
 
 pub use explore::Exhaustive;
-pub(crate) use explore::{Answer, Request};
+pub(crate) use explore::{Answer, Location, Request};
 
 use event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use views::{Views, join};

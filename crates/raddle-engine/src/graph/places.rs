@@ -48,7 +48,7 @@ impl Places {
     }
 
     /// Finds the place of an access, given what memory holds. None if it overlaps another of a different size.
-    pub(crate) fn find(&mut self, address: usize, size: u8, memory: u64) -> Option<Found> {
+    pub(crate) fn find(&mut self, address: usize, size: u8, memory: Option<u64>) -> Option<Found> {
         let slot = match self.lookup(address) {
             Some(slot) => slot,
             None => self.insert(address, size)?,
@@ -62,12 +62,12 @@ impl Places {
             known.run = self.run;
             known.generation = 0;
             first = true;
-        } else if known.value != memory {
+        } else if memory.is_some_and(|memory| memory != known.value) {
             known.generation += 1;
             first = true;
         }
         if first {
-            known.value = memory;
+            known.value = memory.unwrap_or(0);
             known.rank = 0;
             if known.places.len() == known.generation {
                 known.places.push(self.known);
@@ -88,11 +88,7 @@ impl Places {
         newest
     }
 
-    /// Writes were put before the newest: the ranks of those that memory has seen are others now.
-    pub(crate) fn is_used(&self, slot: usize) -> bool {
-        self.slots[slot].run == self.run
-    }
-
+    /// Where a place is.
     pub(crate) fn address(&self, place: PlaceId) -> Option<(usize, u8)> {
         let slot = self.slots.iter().find(|slot| slot.places.contains(&place))?;
         Some((slot.address, slot.size))

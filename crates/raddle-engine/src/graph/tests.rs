@@ -67,9 +67,10 @@ fn explore(model: Model, program: &[Vec<Step>], deadlocks: bool) -> (u64, BTreeS
                 memory: place.map(|place| Location {
                     address: 64 + place * 8,
                     size: 8,
-                    value: memory[place],
+                    value: Some(memory[place]),
                 }),
                 follows: NONE,
+                pc: 0,
             });
             match answer {
                 Answer::Done { read, write } => {

@@ -1,0 +1,155 @@
+//! Executions of the exhaustive search: they follow an execution graph, and then add to it.
+//!
+//! Threads still pause before each step, but who goes on is said by the graph; and what a read sees is said by the graph, not
+//! by memory, which always holds the newest value of each place.
+
+use super::{Engine, Outcome};
+use crate::event::Order;
+use crate::graph::event::{Access, EventId, NONE};
+use crate::graph::{Answer, Exhaustive, Location, Model, Request};
+use crate::thread::{State, ThreadId};
+use crate::trace::SwitchReason;
+
+/// Something other than memory that threads share, as a place of the graph: each step at it is a read-modify-write, so that all
+/// orders of such steps are explored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shared {
+    /// The queue of those who wait at an address.
+    Queue(usize),
+    /// What compiled functions of the standard library do.
+    Std,
+}
+
+impl Shared {
+    /// An address that no memory has.
+    fn address(self) -> usize {
+        const BEYOND: usize = 1 << 63;
+        match self {
+            Shared::Queue(address) => BEYOND | address,
+            Shared::Std => BEYOND,
+        }
+    }
+}
+
+impl Engine {
+    #[inline]
+    pub(crate) fn follows_graph(&self) -> bool {
+        self.exhaustive.is_some()
+    }
+
+    fn graph(&mut self) -> &mut Exhaustive {
+        self.exhaustive.as_mut().expect("the search is exhaustive")
+    }
+
+    /// Takes a step of the current thread when its turn has come. Returns what it reads, and what memory is to hold.
+    pub(crate) fn take_step(
+        &mut self,
+        access: Access,
+        order: Order,
+        memory: impl Fn() -> Option<Location>,
+        follows: EventId,
+        pc: usize,
+    ) -> (u64, Option<u64>) {
+        let thread = self.current;
+        self.steps += 1;
+        self.check_limits();
+        self.note_pause();
+        let mut reason = SwitchReason::Preempted;
+        loop {
+            let next = self.decide();
+            self.switch_to(next, reason);
+            let request = Request { thread, access, order, memory: memory(), follows, pc };
+            match self.graph().request(&request) {
+                Answer::Done { read, write } => return (read, write),
+                Answer::Waits => reason = SwitchReason::Blocked,
+                Answer::Diverged => {
+                    let choice = self.graph().made();
+                    self.stop(Outcome::Diverged { choice })
+                }
+                Answer::MixedSize => self.stop(Outcome::MixedSize { thread }),
+            }
+        }
+    }
+
+    /// Takes a step that touches no memory.
+    pub(crate) fn take_other_step(&mut self, access: Access, order: Order, follows: EventId) {
+        self.take_step(access, order, || None, follows, 0);
+    }
+
+    /// Takes a step at something that threads share besides memory. Returns the number of the event.
+    pub(crate) fn take_shared_step(&mut self, shared: Shared) -> EventId {
+        let at = Location { address: shared.address(), size: 8, value: None };
+        self.take_step(Access::Rmw(crate::event::Rmw::Add, 1), Order::AcqRel, || Some(at), NONE, 0);
+        self.graph().made() as EventId - 1
+    }
+
+    /// Takes the step of a fence, which orders nothing under sequential consistency.
+    pub(crate) fn take_fence(&mut self, order: Order) {
+        if self.graph().model() == Model::Rc11 {
+            self.take_other_step(Access::Fence, order, NONE);
+        }
+    }
+
+    /// The beginning of the current thread.
+    pub(super) fn begin_along_graph(&mut self) {
+        if self.follows_graph() {
+            let me = self.current;
+            let spawn = self.graph().spawn_of(me);
+            self.take_other_step(Access::Begin, Order::Relaxed, spawn);
+        }
+    }
+
+    /// The last event of a thread.
+    pub(crate) fn last_event_of(&mut self, thread: ThreadId) -> EventId {
+        self.graph().last_of(thread)
+    }
+
+    /// The number of the thread that the current one is about to make.
+    pub(crate) fn next_child(&mut self) -> ThreadId {
+        let parent = self.current;
+        let before = self.current().children;
+        self.current().children += 1;
+        self.graph().child(parent, before)
+    }
+
+    /// Who goes on.
+    pub(super) fn next_along_graph(&mut self) -> Option<ThreadId> {
+        loop {
+            let graph = self.exhaustive.as_mut().expect("the search is exhaustive");
+            if let Some(next) = graph.turn() {
+                if self.threads[..self.alive].get(usize::from(next)).is_some_and(|t| t.state == State::Runnable)
+                {
+                    return Some(next);
+                }
+                if self.time_out(next) {
+                    continue;
+                }
+                let choice = self.graph().made();
+                self.outcome = Some(Outcome::Diverged { choice });
+                return None;
+            }
+            let current = self.current;
+            let runs = |thread: ThreadId| graph.can_go_on(thread);
+            if self.threads[current as usize].state == State::Runnable && runs(current) {
+                return Some(current);
+            }
+            if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
+                return Some(next);
+            }
+            graph.look_back();
+            for &thread in &self.runnable {
+                if let Some(address) = graph.awaited(thread) {
+                    self.threads[thread as usize].state = State::Lock { address };
+                }
+            }
+            if self.runnable.is_empty() && self.pass_time() {
+                continue;
+            }
+            if self.outcome.is_none() {
+                self.outcome = Some(self.outcome_at_rest());
+                self.record_last_waits();
+            }
+            return None;
+        }
+    }
+}
