@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Backend, Engine, Limits, Outcome};
 use crate::fork::{self, PointLog};
-use crate::graph::{Exhaustive, Model};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
+use crate::graph::{Exhaustive, Model};
 use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;

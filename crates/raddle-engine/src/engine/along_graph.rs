@@ -117,7 +117,9 @@ impl Engine {
         loop {
             let graph = self.exhaustive.as_mut().expect("the search is exhaustive");
             if let Some(next) = graph.turn() {
-                if self.threads[..self.alive].get(usize::from(next)).is_some_and(|t| t.state == State::Runnable)
+                if self.threads[..self.alive]
+                    .get(usize::from(next))
+                    .is_some_and(|t| t.state == State::Runnable)
                 {
                     return Some(next);
                 }
@@ -127,6 +129,9 @@ impl Engine {
                 let choice = self.graph().made();
                 self.outcome = Some(Outcome::Diverged { choice });
                 return None;
+            }
+            if let Some(next) = graph.must_go_on() {
+                return Some(next);
             }
             let current = self.current;
             let runs = |thread: ThreadId| graph.can_go_on(thread);

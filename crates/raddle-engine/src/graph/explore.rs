@@ -229,6 +229,21 @@ impl Exhaustive {
         event.access.accepts(graph.value(event.place, newest))
     }
 
+    /// The thread that must go on before all others, once the execution has left the graph: a read that lost its turn to a
+    /// revisit takes the next write that it can go on with.
+    pub(crate) fn must_go_on(&self) -> Option<ThreadId> {
+        let graph = self.graph();
+        if graph.waits == 0 {
+            return None;
+        }
+        let ready = graph.by_stamp.iter().map(|&id| graph.event(id)).find(|event| {
+            event.waits
+                && graph.still_waits(event)
+                && event.access.accepts(graph.value(event.place, graph.newest(event.place)))
+        });
+        ready.map(|event| event.thread)
+    }
+
     /// Where the thread waits for another value.
     pub(crate) fn awaited(&self, thread: ThreadId) -> Option<usize> {
         let event = self.waiting.get(usize::from(thread))?.as_ref()?;
@@ -324,7 +339,7 @@ impl Exhaustive {
             size: request.memory.map_or(0, |at| at.size),
             pc: request.pc,
             po: 0,
-            stamp: wait.map_or(NONE, |wait| self.graph().event(wait).stamp),
+            stamp: NONE,
             rf: request.follows,
             read: 0,
             written: None,

@@ -45,6 +45,8 @@ pub(crate) struct Graph {
     /// All events in the order of their stamps.
     by_stamp: Vec<EventId>,
     next_stamp: u32,
+    /// How many of the events are notes that a thread waits.
+    waits: usize,
     width: usize,
     /// What must happen before: program order, reads-from, spawn and join.
     prefix: Views,
@@ -84,6 +86,7 @@ impl Graph {
             places: Vec::new(),
             by_stamp: Vec::new(),
             next_stamp: 0,
+            waits: 0,
             width: 4,
             prefix: Views::default(),
             hb: Views::default(),
@@ -99,6 +102,7 @@ impl Graph {
         self.events.clear();
         self.by_stamp.clear();
         self.next_stamp = 0;
+        self.waits = 0;
         for thread in &mut self.threads {
             thread.clear();
         }
@@ -285,8 +289,9 @@ impl Graph {
                 self.place_mut(event.place).co.insert(rank - 1, id);
             }
         }
-        if !event.waits {
-            self.threads[thread].push(id);
+        match event.waits {
+            true => self.waits += 1,
+            false => self.threads[thread].push(id),
         }
         self.events.push(event);
         id
@@ -368,8 +373,9 @@ impl Graph {
                     place.reads.pop();
                 }
             }
-            if !event.waits {
-                self.threads[usize::from(event.thread)].pop();
+            match event.waits {
+                true => self.waits -= 1,
+                false => _ = self.threads[usize::from(event.thread)].pop(),
             }
         }
         self.views().for_each(|views| views.truncate(len));
@@ -378,6 +384,9 @@ impl Graph {
 
     /// Where the thread waits, if it does.
     pub(crate) fn waiting(&self, thread: ThreadId) -> Option<EventId> {
+        if self.waits == 0 {
+            return None;
+        }
         let po = self.events_of(thread);
         let wait = self.events.iter().rposition(|event| event.thread == thread)?;
         let event = &self.events[wait];
@@ -444,7 +453,7 @@ impl Graph {
         if event.writes() && !event.waits {
             let read_early = self.reads(event.place).iter().any(|&read| {
                 let reader = self.event(read);
-                reader.rf == id && before(read) && (!reader.waits || self.still_waits(reader))
+                reader.rf == id && before(read)
             });
             if read_early {
                 return false;
@@ -488,12 +497,7 @@ impl Graph {
         let stamp = self.event(read).stamp;
         let stays = |id: usize| {
             let other = &self.events[id];
-            id != read as usize
-                && if other.waits {
-                    other.stamp <= stamp && self.still_waits(other)
-                } else {
-                    other.stamp <= stamp || covers(&prefix, other)
-                }
+            id != read as usize && (other.stamp <= stamp || covers(&prefix, other))
         };
         let rename = |renamed: &[u32], id: EventId| if id < NONE { renamed[id as usize] } else { id };
         for id in 0..self.events.len() {

@@ -8,7 +8,7 @@ use super::{Answer, Exhaustive, Model, Request};
 use crate::event::Order::{self, Acquire, Relaxed, Release, SeqCst};
 use crate::event::Rmw;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Read(usize, Order),
     Write(usize, u64, Order),
@@ -24,25 +24,39 @@ enum Step {
 use Step::*;
 
 /// Runs all executions; returns how many there are, and what the threads read in them.
-fn explore(model: Model, program: &[Vec<Step>], deadlocks: bool) -> (u64, BTreeSet<Vec<Vec<u64>>>) {
+fn explore(
+    model: Model,
+    program: &[Vec<Step>],
+    deadlocks: bool,
+    stay: bool,
+) -> (u64, BTreeSet<Vec<Vec<u64>>>) {
     let mut search = Exhaustive::new(model);
     let mut executions = 0;
     let mut outcomes = BTreeSet::new();
     while search.begin() {
         let mut memory = [0u64; 8];
         let mut next = vec![0; program.len()];
+        let mut current = 0;
         let mut reads = vec![Vec::new(); program.len()];
         loop {
             let left = |t: &usize| next[*t] <= program[*t].len();
             let thread = match search.turn() {
                 Some(thread) => Some(usize::from(thread)),
-                None => (0..program.len()).find(|t| left(t) && search.can_go_on(*t as u16)),
+                None => {
+                    let first = if stay { current } else { 0 };
+                    let mut turns = (first..program.len()).chain(0..first);
+                    match search.must_go_on() {
+                        Some(thread) => Some(usize::from(thread)),
+                        None => turns.find(|t| left(t) && search.can_go_on(*t as u16)),
+                    }
+                }
             };
             let Some(thread) = thread else {
                 assert!((0..program.len()).all(|t| !left(&t)) || deadlocks, "deadlock");
                 search.look_back();
                 break;
             };
+            current = thread;
             let (access, order, place) = match next[thread] {
                 0 => (Access::Begin, Relaxed, None),
                 step => match program[thread][step - 1] {
@@ -53,7 +67,8 @@ fn explore(model: Model, program: &[Vec<Step>], deadlocks: bool) -> (u64, BTreeS
                     }
                     Add(place, value, order) => (Access::Rmw(Rmw::Add, value), order, Some(place)),
                     Cas(place, expected, new, order) => {
-                        (Access::Cas { expected, new, failure: Relaxed }, order, Some(place))
+                        let failure = if order == SeqCst { SeqCst } else { Relaxed };
+                        (Access::Cas { expected, new, failure }, order, Some(place))
                     }
                     Fence(order) => (Access::Fence, order, None),
                     Lock(place) => (Access::Lock(1), Acquire, Some(place)),
@@ -95,7 +110,11 @@ fn explore(model: Model, program: &[Vec<Step>], deadlocks: bool) -> (u64, BTreeS
 
 #[track_caller]
 fn counts(sc: u64, rc11: u64, program: &[Vec<Step>]) {
-    assert_eq!((explore(Model::Sc, program, false).0, explore(Model::Rc11, program, false).0), (sc, rc11));
+    // Who goes on where the graph ends must not matter.
+    for stay in [false, true] {
+        let count = |model| explore(model, program, false, stay).0;
+        assert_eq!((count(Model::Sc), count(Model::Rc11)), (sc, rc11), "stay: {stay}");
+    }
 }
 
 const X: usize = 0;
@@ -270,7 +289,116 @@ fn locks() {
 fn deadlocks_are_executions_too() {
     let program =
         [vec![Lock(X), Lock(Y), Unlock(Y), Unlock(X)], vec![Lock(Y), Lock(X), Unlock(X), Unlock(Y)]];
-    assert_eq!(explore(Model::Sc, &program, true).0, 3);
+    assert_eq!(explore(Model::Sc, &program, true, true).0, 3);
     // Whoever comes first keeps the lock.
-    assert_eq!(explore(Model::Rc11, &vec![vec![Lock(X)]; 4], true).0, 4);
+    assert_eq!(explore(Model::Rc11, &vec![vec![Lock(X)]; 4], true, true).0, 4);
+}
+
+/// All interleavings, one by one: how many differ in what was read or in the order of writes, of those that end and of those
+/// in which threads wait for ever.
+fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
+    /// For each place the number of the latest write and its value; for each thread its next step; what happened: for each
+    /// event the write it read and the one that it comes after.
+    #[derive(Clone, Default)]
+    struct World {
+        memory: [(u32, u64); 8],
+        next: Vec<usize>,
+        last: Vec<u64>,
+        seen: Vec<Vec<(u32, u32)>>,
+    }
+    fn go(program: &[Vec<Step>], world: &World, ends: &mut [BTreeSet<Vec<Vec<(u32, u32)>>>; 2]) {
+        let mut moved = false;
+        let mut left = false;
+        for thread in 0..program.len() {
+            let Some(&step) = program[thread].get(world.next[thread]) else { continue };
+            left = true;
+            let mut after = world.clone();
+            let name = ((thread as u32 + 1) << 16) | world.next[thread] as u32;
+            let (place, read, write) = match step {
+                Read(place, _) => (place, true, None),
+                Write(place, value, _) => (place, false, Some(value)),
+                WriteLastPlus(place, plus, _) => (place, false, Some(world.last[thread] + plus)),
+                Add(place, value, _) => (place, true, Some(world.memory[place].1 + value)),
+                Cas(place, expected, new, _) => {
+                    (place, true, (world.memory[place].1 == expected).then_some(new))
+                }
+                Fence(_) => (7, false, None),
+                Lock(place) if world.memory[place].1 != 0 => continue,
+                Lock(place) => (place, true, Some(1)),
+                Unlock(place) => (place, true, Some(0)),
+            };
+            let (latest, value) = world.memory[place];
+            after.seen[thread]
+                .push((if read { latest } else { 0 }, if write.is_some() { latest } else { 0 }));
+            if read {
+                after.last[thread] = value;
+            }
+            if let Some(value) = write {
+                after.memory[place] = (name, value);
+            }
+            after.next[thread] += 1;
+            moved = true;
+            go(program, &after, ends);
+        }
+        if !moved {
+            ends[usize::from(left)].insert(world.seen.clone());
+        }
+    }
+    let mut ends = [BTreeSet::new(), BTreeSet::new()];
+    let world = World {
+        next: vec![0; program.len()],
+        last: vec![0; program.len()],
+        seen: vec![Vec::new(); program.len()],
+        ..World::default()
+    };
+    go(program, &world, &mut ends);
+    (ends[0].len(), ends[1].len())
+}
+
+/// Programs of random steps, locks among them, against all their interleavings.
+#[test]
+fn random_programs_have_as_many_executions_as_interleavings_tell_apart() {
+    let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    for seed in 0..cases {
+        let mut rng = crate::rng::Rng::new(seed);
+        let threads = 2 + rng.below(2);
+        let program: Vec<Vec<Step>> = (0..threads)
+            .map(|_| {
+                let mut held = Vec::new();
+                let mut steps = Vec::new();
+                for _ in 0..1 + rng.below(if threads == 3 { 3 } else { 5 }) {
+                    let place = rng.below(2);
+                    let lock = 4 + rng.below(2);
+                    steps.push(match rng.below(9) {
+                        0 | 1 => Read(place, SeqCst),
+                        2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
+                        4 => Add(place, 1, SeqCst),
+                        5 => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                        6 | 7 if !held.contains(&lock) => {
+                            held.push(lock);
+                            Lock(lock)
+                        }
+                        _ if !held.is_empty() => Unlock(held.remove(rng.below(held.len()))),
+                        _ => Read(place, SeqCst),
+                    });
+                }
+                // Some keep what they hold.
+                if rng.below(4) > 0 {
+                    steps.extend(held.into_iter().map(Unlock));
+                }
+                steps
+            })
+            .collect();
+        let (ended, stuck) = brute_force(&program);
+        for stay in [false, true] {
+            for model in [Model::Sc, Model::Rc11] {
+                let (executions, _) = explore(model, &program, true, stay);
+                assert_eq!(
+                    executions,
+                    (ended + stuck) as u64,
+                    "seed {seed}, {model:?}, stay {stay}: {program:?}"
+                );
+            }
+        }
+    }
 }
