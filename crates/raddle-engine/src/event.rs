@@ -27,6 +27,18 @@ impl Order {
             _ => Order::SeqCst,
         }
     }
+
+    /// Whether a load or fence of this order acquires.
+    #[inline]
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
+    }
+
+    /// Whether a store or fence of this order releases.
+    #[inline]
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
+    }
 }
 
 /// What kind of step a thread will take next, as far as strategies care.

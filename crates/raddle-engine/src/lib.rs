@@ -7,6 +7,7 @@
 //! | [`event`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], [`spin`] | waiting: on addresses, on the clock, in loops |
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
+//! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`strategy`] | how the next schedule is picked |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
@@ -25,6 +26,7 @@ pub mod global;
 pub mod hooks;
 pub mod isolate;
 pub mod lender;
+pub mod memory;
 mod os_thread;
 pub mod rng;
 pub mod search;
