@@ -171,12 +171,13 @@ impl Sync {
     }
 
     /// A message that hands on all that every thread has done so far.
-    pub fn release_all(&mut self, message: &mut Message) {
-        message.clear();
+    pub fn release_all(&mut self) -> Message {
+        let mut message = Message::default();
         for thread in 0..self.alive as ThreadId {
             message.join(self.view(thread));
             self.tick(thread);
         }
+        message
     }
 
     /// What had been seen by the sequentially consistent fences that were made up to the last one that happened before the
