@@ -17,6 +17,7 @@
 //! pointer, so that nothing is assumed to stay as it was.
 
 mod flow;
+mod remember;
 mod waiting;
 
 pub(crate) use self::flow::trapped;
@@ -33,6 +34,7 @@ use crate::global::{GLOBAL, MAX_KEYS};
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
 use crate::site::{Classify, Site};
@@ -136,6 +138,8 @@ pub struct Engine {
     request: Option<*mut dyn FnMut()>,
     /// Choices made so far: the thread taken at each point where more than one could go on.
     pub schedule: Vec<ThreadId>,
+    /// How far back in modification order accesses went that had a choice.
+    pub look_back: Vec<u16>,
     /// Events so far.
     pub steps: u64,
     /// Changes of thread so far.
@@ -149,6 +153,8 @@ pub struct Engine {
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
+    /// What accesses see and what orders them, if that is more than what memory holds.
+    pub(crate) memory: Option<Box<Memory>>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
@@ -199,6 +205,7 @@ impl Engine {
             explorers_turn: Turn::default(),
             request: None,
             schedule: Vec::with_capacity(1024),
+            look_back: Vec::new(),
             steps: 0,
             switches: 0,
             in_a_row: 0,
@@ -206,6 +213,7 @@ impl Engine {
             borrowed: Borrowed::default(),
             outcome: None,
             strategy,
+            memory: None,
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
@@ -369,6 +377,10 @@ impl Engine {
         self.spinners.clear();
         self.locking.clear();
         self.schedule.clear();
+        self.look_back.clear();
+        if let Some(memory) = &mut self.memory {
+            memory.begin();
+        }
         self.steps = 0;
         self.switches = 0;
         self.in_a_row = 0;

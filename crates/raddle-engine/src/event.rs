@@ -16,6 +16,12 @@ pub enum Order {
 }
 
 impl Order {
+    /// The orders of success and failure of a compare-exchange, which instrumented code passes in one number.
+    #[inline]
+    pub fn pair_from_abi(orders: u32) -> [Order; 2] {
+        [Order::from_abi(orders), Order::from_abi(orders >> 8)]
+    }
+
     /// From the number that instrumented code passes.
     #[inline]
     pub fn from_abi(order: u32) -> Order {

@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
+use crate::memory::Place;
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -27,6 +28,8 @@ pub struct Caller {
 pub trait Int: Copy + Eq {
     /// Its value, widened.
     fn widen(self) -> u128;
+    /// The value that was widened.
+    fn narrow(wide: u128) -> Self;
     /// The result of a read-modify-write.
     fn apply(self, op: Rmw, operand: Self) -> Self;
 }
@@ -37,6 +40,11 @@ macro_rules! int {
             #[inline(always)]
             fn widen(self) -> u128 {
                 self as u128
+            }
+
+            #[inline(always)]
+            fn narrow(wide: u128) -> $type {
+                wide as $type
             }
 
             #[inline(always)]
@@ -82,18 +90,30 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() || site == Site::ExpandedRmw {
-            return place.read_volatile();
+            let value = place.read_volatile();
+            if (*engine).remembers() && site.is_trusted() {
+                enter(engine, |engine| {
+                    engine.remember_trusted_load(at(place), order, value.widen());
+                    trusted(engine, site, order);
+                });
+            }
+            return value;
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Read });
-            let value = place.read_volatile();
+            let newest = place.read_volatile();
+            let value = match engine.remembers() {
+                true => T::narrow(engine.remember_load(at(place), order, newest.widen())),
+                false => newest,
+            };
             engine.record(|| Action::Load {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 value: value.widen(),
+                newest: newest.widen(),
             });
-            engine.has_read(Read { pc: caller.pc, address: place.addr(), value: value.widen() as u64 });
+            read(engine, caller, place.addr(), value, newest);
             value
         })
     }
@@ -108,19 +128,31 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
     // SAFETY: the caller's.
     unsafe {
         if site::of(caller.pc, caller.fp).is_trusted() {
+            if (*engine).remembers() {
+                let held = place.read_volatile().widen();
+                enter(engine, |engine| engine.remember_trusted_store(at(place), order, held, value.widen()));
+            }
             return place.write_volatile(value);
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
             let before = place.read_volatile();
-            place.write_volatile(value);
+            let is_newest =
+                !engine.remembers() || engine.remember_store(at(place), order, before.widen(), value.widen());
+            if is_newest {
+                place.write_volatile(value);
+            }
             engine.record(|| Action::Store {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 value: value.widen(),
+                newest: if is_newest { value.widen() } else { before.widen() },
             });
-            wrote(engine, caller, place.addr(), before, value);
+            match is_newest {
+                true => wrote(engine, caller, place.addr(), before, value),
+                false => engine.current().spin.reset(),
+            }
         });
     }
 }
@@ -140,9 +172,17 @@ pub unsafe fn rmw<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        if site::of(caller.pc, caller.fp).is_trusted() {
+        let site = site::of(caller.pc, caller.fp);
+        if site.is_trusted() {
             let read = place.read_volatile();
-            place.write_volatile(read.apply(op, operand));
+            let written = read.apply(op, operand);
+            place.write_volatile(written);
+            if (*engine).remembers() {
+                enter(engine, |engine| {
+                    engine.remember_rmw(at(place), order, read.widen(), written.widen());
+                    trusted(engine, site, order);
+                });
+            }
             return read;
         }
         enter(engine, |engine| {
@@ -150,6 +190,9 @@ pub unsafe fn rmw<T: Int>(
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
+            if engine.remembers() {
+                engine.remember_rmw(at(place), order, read.widen(), written.widen());
+            }
             engine.record(|| Action::Rmw {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
@@ -175,8 +218,9 @@ pub unsafe fn compare_exchange<T: Int>(
     place: *mut T,
     expected: T,
     new: T,
-    order: Order,
+    orders: [Order; 2],
 ) -> T {
+    let order = orders[0];
     // SAFETY: the caller's.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
@@ -184,6 +228,15 @@ pub unsafe fn compare_exchange<T: Int>(
             let read = place.read_volatile();
             if read == expected {
                 place.write_volatile(new);
+            }
+            if (*engine).remembers() {
+                enter(engine, |engine| {
+                    match read == expected {
+                        true => engine.remember_rmw(at(place), order, read.widen(), new.widen()),
+                        false => engine.remember_trusted_load(at(place), orders[1], read.widen()),
+                    }
+                    trusted(engine, site, order);
+                });
             }
             return read;
         }
@@ -198,12 +251,24 @@ pub unsafe fn compare_exchange<T: Int>(
             if !retry {
                 engine.point(Pending { address: place.addr(), effect: Effect::Write });
             }
-            let read = place.read_volatile();
-            if read == expected {
-                place.write_volatile(new);
-            } else if site == Site::ExpandedRmw {
+            let newest = place.read_volatile();
+            if site == Site::ExpandedRmw && newest != expected {
                 engine.current().in_expanded_rmw = true;
-                return read;
+                return newest;
+            }
+            let seen = match engine.remembers() {
+                true if site == Site::ExpandedRmw => {
+                    engine.remember_rmw(at(place), order, newest.widen(), new.widen());
+                    newest
+                }
+                true => {
+                    let values = [expected.widen(), new.widen()];
+                    T::narrow(engine.remember_exchange(at(place), orders, newest.widen(), values))
+                }
+                false => newest,
+            };
+            if seen == expected {
+                place.write_volatile(new);
             }
             engine.record(|| Action::Cas {
                 address: place.addr(),
@@ -211,14 +276,15 @@ pub unsafe fn compare_exchange<T: Int>(
                 order,
                 expected: expected.widen(),
                 new: new.widen(),
-                read: read.widen(),
+                read: seen.widen(),
+                newest: newest.widen(),
             });
-            if read == expected {
-                wrote(engine, caller, place.addr(), read, new);
+            if seen == expected {
+                wrote(engine, caller, place.addr(), seen, new);
             } else {
-                engine.has_read(Read { pc: caller.pc, address: place.addr(), value: read.widen() as u64 });
+                read(engine, caller, place.addr(), seen, newest);
             }
-            read
+            seen
         })
     }
 }
@@ -233,8 +299,35 @@ unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
             place.write_volatile(new);
             let size = size_of::<u32>() as u8;
             let new = new.into();
-            engine.record(|| Action::Cas { address: place.addr(), size, order, expected: 0, new, read: 0 });
+            if engine.remembers() {
+                engine.remember_rmw(at(place), order, 0, new);
+            }
+            let address = place.addr();
+            engine.record(|| Action::Cas { address, size, order, expected: 0, new, read: 0, newest: 0 });
         });
+    }
+}
+
+#[inline(always)]
+fn at<T>(place: *const T) -> Place {
+    Place { address: place.addr(), size: size_of::<T>() as u8 }
+}
+
+/// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
+/// part, which announces nothing.
+fn trusted(engine: &mut Engine, site: Site, order: Order) {
+    if site == Site::ThreadBookkeeping && order.acquires() {
+        engine.remember_unseen_synchronisation();
+    }
+}
+
+/// The current thread has read. Who sees an older value is not waiting: it will see a newer one.
+#[inline(always)]
+fn read<T: Int>(engine: &mut Engine, caller: Caller, address: usize, value: T, newest: T) {
+    if value == newest {
+        engine.has_read(Read { pc: caller.pc, address, value: value.widen() as u64 });
+    } else {
+        engine.current().spin.reset();
     }
 }
 
@@ -256,8 +349,17 @@ fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T,
 #[inline]
 pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     // SAFETY: the caller's. Under sequential consistency a fence has no effect and is no point; it is recorded because
-    // people look for it, except where a reference count uses it.
+    // people look for it, except where a reference count uses it. In weak memory those that are sequentially consistent have
+    // an order of their own, which is worth choosing.
     unsafe {
+        if (*engine).remembers() {
+            enter(engine, |engine| {
+                if order == Order::SeqCst && engine.is_weak() {
+                    engine.point(Pending::NOTHING);
+                }
+                engine.remember_fence(order);
+            });
+        }
         if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) == Site::User {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
@@ -291,6 +393,7 @@ pub unsafe fn futex_wait(
                 timeout: deadline.map(|deadline| deadline.saturating_sub(now)),
             });
             if !blocks {
+                engine.remember_unseen_synchronisation();
                 return None;
             }
             engine.current().spin.reset();
@@ -300,6 +403,7 @@ pub unsafe fn futex_wait(
                 engine.clock.sleep(me, deadline);
             }
             engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
+            engine.remember_unseen_synchronisation();
             let wake = engine.current().wake;
             engine.record(|| Action::Woken { address, timed_out: wake == Wake::TimedOut });
             Some(wake)
@@ -379,6 +483,7 @@ pub unsafe fn spawn(
         enter(engine, |engine| {
             let thread = engine.make_thread(Start::Routine(routine, argument));
             made(thread);
+            engine.remember_spawn(thread);
             engine.record(|| Action::Spawn { thread });
             engine.current().spin.reset();
             engine.point(Pending::NOTHING);
@@ -404,6 +509,7 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
                 engine.block(State::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;
+            engine.remember_join(thread);
             engine.record(|| Action::Join { thread });
             Some(engine.threads[index].result)
         })
@@ -432,7 +538,12 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
 /// As for [`fence`].
 pub unsafe fn std_entry(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
+    unsafe {
+        enter(engine, |engine| {
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+        });
+    }
 }
 
 /// The current thread gives way to the others, in a call that returns to `pc`.
@@ -572,6 +683,24 @@ pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
                 None => specific.push((key, value)),
             }
         });
+    }
+}
+
+/// The code under test gives memory back: what is known of the places in it no longer holds.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn forget(engine: *mut Engine, address: usize, len: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() {
+            enter(engine, |engine| {
+                if let Some(memory) = &mut engine.memory {
+                    memory.forget(address..address + len);
+                }
+            });
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
-//! | [`strategy`] | how the next schedule is picked |
+//! | [`schedule`], [`strategy`] | the choices that make an execution, and how the next ones are picked |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
@@ -29,6 +29,7 @@ pub mod lender;
 pub mod memory;
 mod os_thread;
 pub mod rng;
+pub mod schedule;
 pub mod search;
 pub mod signal;
 pub mod site;
@@ -41,6 +42,7 @@ pub mod time;
 pub mod trace;
 
 pub use engine::{Engine, Outcome};
+pub use schedule::Schedule;
 pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;
 pub use thread::ThreadId;

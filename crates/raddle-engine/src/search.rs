@@ -12,6 +12,8 @@ use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::memory::{Memory, Model};
+use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
@@ -48,6 +50,10 @@ pub struct Config {
     pub signal_stack_flag: Option<usize>,
     /// Where the frames of the functions begin that called the exploration, if that is known.
     pub callers: Option<usize>,
+    /// Which values reads may see.
+    pub memory: Model,
+    /// Whether what happened before what is followed even where the memory model does not need it.
+    pub clocks: bool,
     /// What the strategy is called.
     pub label: String,
     /// Called a few times a second.
@@ -92,7 +98,7 @@ pub struct Found {
     /// Its number within the search, from 0.
     pub execution: u64,
     /// Its choices.
-    pub schedule: Vec<ThreadId>,
+    pub schedule: Schedule,
     /// Its events.
     pub steps: u64,
     /// What its last panic said, and in which thread.
@@ -161,6 +167,10 @@ impl<'a> Search<'a> {
                 as u32,
         };
         let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
+        if config.memory == Model::Rc11 || config.clocks {
+            // SAFETY: the engine was just made.
+            unsafe { (*engine).memory = Some(Box::new(Memory::new(config.memory))) };
+        }
         GLOBAL.engine.set(engine);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
@@ -233,11 +243,11 @@ impl<'a> Search<'a> {
     }
 
     /// Makes the execution of a schedule again, without recording it.
-    pub fn rerun(&mut self, schedule: &[ThreadId], body: &mut dyn FnMut()) -> Found {
+    pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut()) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             let strategy =
-                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
+                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
             let outcome = self.execute(body, &mut || ());
             (*self.engine).strategy = strategy;
             self.found(outcome, 0)
@@ -298,7 +308,7 @@ impl<'a> Search<'a> {
     /// Recording takes long, so the execution's time is only limited if it is the limit that is to be seen.
     pub fn replay(
         &mut self,
-        schedule: &[ThreadId],
+        schedule: &Schedule,
         body: &mut dyn FnMut(),
         trace: Trace,
         namer: Namer,
@@ -337,7 +347,7 @@ impl<'a> Search<'a> {
         Found {
             outcome,
             execution,
-            schedule: engine.schedule.clone(),
+            schedule: Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
             steps: engine.steps,
             panic: engine.panic.clone(),
             threads: threads
