@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
-use crate::memory::Place;
+use crate::memory::{Access, Place};
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -93,7 +93,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             let value = place.read_volatile();
             if (*engine).remembers() && site.is_trusted() {
                 enter(engine, |engine| {
-                    engine.remember_trusted_load(at(place), order, value.widen());
+                    engine.remember_load(access(engine, site, place, order, value));
                     trusted(engine, site, order);
                 });
             }
@@ -103,7 +103,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             engine.point(Pending { address: place.addr(), effect: Effect::Read });
             let newest = place.read_volatile();
             let value = match engine.remembers() {
-                true => T::narrow(engine.remember_load(at(place), order, newest.widen())),
+                true => T::narrow(engine.remember_load(access(engine, site, place, order, newest))),
                 false => newest,
             };
             engine.record(|| Action::Load {
@@ -127,18 +127,21 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
 pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, value: T, order: Order) {
     // SAFETY: the caller's.
     unsafe {
-        if site::of(caller.pc, caller.fp).is_trusted() {
+        let site = site::of(caller.pc, caller.fp);
+        if site.is_trusted() {
             if (*engine).remembers() {
-                let held = place.read_volatile().widen();
-                enter(engine, |engine| engine.remember_trusted_store(at(place), order, held, value.widen()));
+                let held = place.read_volatile();
+                enter(engine, |engine| {
+                    engine.remember_store(access(engine, site, place, order, held), value.widen())
+                });
             }
             return place.write_volatile(value);
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
             let before = place.read_volatile();
-            let is_newest =
-                !engine.remembers() || engine.remember_store(at(place), order, before.widen(), value.widen());
+            let is_newest = !engine.remembers()
+                || engine.remember_store(access(engine, site, place, order, before), value.widen());
             if is_newest {
                 place.write_volatile(value);
             }
@@ -179,7 +182,7 @@ pub unsafe fn rmw<T: Int>(
             place.write_volatile(written);
             if (*engine).remembers() {
                 enter(engine, |engine| {
-                    engine.remember_rmw(at(place), order, read.widen(), written.widen());
+                    engine.remember_rmw(access(engine, site, place, order, read), written.widen());
                     trusted(engine, site, order);
                 });
             }
@@ -191,7 +194,7 @@ pub unsafe fn rmw<T: Int>(
             let written = read.apply(op, operand);
             place.write_volatile(written);
             if engine.remembers() {
-                engine.remember_rmw(at(place), order, read.widen(), written.widen());
+                engine.remember_rmw(access(engine, site, place, order, read), written.widen());
             }
             engine.record(|| Action::Rmw {
                 address: place.addr(),
@@ -231,10 +234,8 @@ pub unsafe fn compare_exchange<T: Int>(
             }
             if (*engine).remembers() {
                 enter(engine, |engine| {
-                    match read == expected {
-                        true => engine.remember_rmw(at(place), order, read.widen(), new.widen()),
-                        false => engine.remember_trusted_load(at(place), orders[1], read.widen()),
-                    }
+                    let values = [expected.widen(), new.widen()];
+                    engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
                     trusted(engine, site, order);
                 });
             }
@@ -257,13 +258,10 @@ pub unsafe fn compare_exchange<T: Int>(
                 return newest;
             }
             let seen = match engine.remembers() {
-                true if site == Site::ExpandedRmw => {
-                    engine.remember_rmw(at(place), order, newest.widen(), new.widen());
-                    newest
-                }
                 true => {
+                    let access = access(engine, site, place, order, newest);
                     let values = [expected.widen(), new.widen()];
-                    T::narrow(engine.remember_exchange(at(place), orders, newest.widen(), values))
+                    T::narrow(engine.remember_exchange(access, orders[1], values))
                 }
                 false => newest,
             };
@@ -300,7 +298,7 @@ unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
             let size = size_of::<u32>() as u8;
             let new = new.into();
             if engine.remembers() {
-                engine.remember_rmw(at(place), order, 0, new);
+                engine.remember_rmw(access(engine, Site::MutexLock, place, order, 0), new);
             }
             let address = place.addr();
             engine.record(|| Action::Cas { address, size, order, expected: 0, new, read: 0, newest: 0 });
@@ -308,9 +306,16 @@ unsafe fn lock(engine: *mut Engine, place: *mut u32, new: u32, order: Order) {
     }
 }
 
+/// An access of the current thread.
 #[inline(always)]
-fn at<T>(place: *const T) -> Place {
-    Place { address: place.addr(), size: size_of::<T>() as u8 }
+fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, held: T) -> Access {
+    Access {
+        thread: engine.current_id(),
+        place: Place { address: place.addr(), size: size_of::<T>() as u8 },
+        order,
+        held: held.widen(),
+        trusted: !matches!(site, Site::User | Site::RefCountUp | Site::RefCountDown),
+    }
 }
 
 /// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
@@ -360,7 +365,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
                 engine.remember_fence(order);
             });
         }
-        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) == Site::User {
+        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) != Site::RefCountDown {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
     }
@@ -421,6 +426,7 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
         enter(engine, |engine| {
             engine.point(Pending { address, effect: Effect::Write });
             let woken = wake_waiters(engine, address, count, mask);
+            engine.remember_unseen_synchronisation();
             engine.record(|| Action::Wake { address, woken: woken.clone() });
             woken.len() as u32
         })

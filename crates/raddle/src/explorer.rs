@@ -369,6 +369,7 @@ pub(crate) fn classifier() -> Classify {
         let Some(program) = &program else { return Site::User };
         match program.classify(return_address as u64) {
             raddle_reflect::Site::User => Site::User,
+            raddle_reflect::Site::Std => Site::Std,
             raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
             raddle_reflect::Site::RefCountUp => Site::RefCountUp,
             raddle_reflect::Site::RefCountDown => Site::RefCountDown,

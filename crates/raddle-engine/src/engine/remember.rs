@@ -5,7 +5,7 @@
 
 use super::{Engine, Outcome};
 use crate::event::Order;
-use crate::memory::{Access, Memory, Model, Place, weak};
+use crate::memory::{Access, Memory, Model};
 use crate::thread::ThreadId;
 
 impl Engine {
@@ -21,61 +21,35 @@ impl Engine {
         self.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
     }
 
-    /// The current thread loads from a place that holds this value; returns what it reads.
+    /// The current thread loads; returns what it reads.
     #[inline(never)]
-    pub(crate) fn remember_load(&mut self, place: Place, order: Order, held: u128) -> u128 {
-        self.choosing(|memory, thread, look_back| {
-            memory.load(Access { thread, place, order, held }, look_back)
-        })
+    pub(crate) fn remember_load(&mut self, access: Access) -> u128 {
+        self.choosing(|memory, look_back| memory.load(access, look_back))
     }
 
-    /// The current thread stores to a place that holds `held`; returns whether memory is to hold the new value.
+    /// The current thread stores; returns whether memory is to hold the new value.
     #[inline(never)]
-    pub(crate) fn remember_store(&mut self, place: Place, order: Order, held: u128, value: u128) -> bool {
-        self.choosing(|memory, thread, look_back| {
-            memory.store(Access { thread, place, order, held }, value, look_back)
-        })
+    pub(crate) fn remember_store(&mut self, access: Access, value: u128) -> bool {
+        self.choosing(|memory, look_back| memory.store(access, value, look_back))
+    }
+
+    /// The current thread modifies what memory holds.
+    #[inline(never)]
+    pub(crate) fn remember_rmw(&mut self, access: Access, written: u128) {
+        if let Some(memory) = &mut self.memory {
+            memory.rmw(access, written);
+        }
     }
 
     /// The current thread exchanges, if it reads what it expects; returns what it reads.
     #[inline(never)]
     pub(crate) fn remember_exchange(
         &mut self,
-        place: Place,
-        [order, failure]: [Order; 2],
-        held: u128,
+        access: Access,
+        failure: Order,
         [expected, new]: [u128; 2],
     ) -> u128 {
-        self.choosing(|memory, thread, look_back| {
-            memory.compare_exchange(Access { thread, place, order, held }, failure, expected, new, look_back)
-        })
-    }
-
-    /// The current thread modifies a place that holds `held`.
-    #[inline(never)]
-    pub(crate) fn remember_rmw(&mut self, place: Place, order: Order, held: u128, written: u128) {
-        let thread = self.current;
-        if let Some(memory) = &mut self.memory {
-            memory.rmw(Access { thread, place, order, held }, written);
-        }
-    }
-
-    /// The current thread loads what memory holds, in trusted code.
-    #[inline(never)]
-    pub(crate) fn remember_trusted_load(&mut self, place: Place, order: Order, held: u128) {
-        let thread = self.current;
-        if let Some(memory) = &mut self.memory {
-            memory.load(Access { thread, place, order, held }, weak::newest);
-        }
-    }
-
-    /// The current thread stores what memory will hold, in trusted code.
-    #[inline(never)]
-    pub(crate) fn remember_trusted_store(&mut self, place: Place, order: Order, held: u128, value: u128) {
-        let thread = self.current;
-        if let Some(memory) = &mut self.memory {
-            memory.store(Access { thread, place, order, held }, value, weak::newest);
-        }
+        self.choosing(|memory, look_back| memory.compare_exchange(access, failure, expected, new, look_back))
     }
 
     /// The current thread makes a fence.
@@ -112,15 +86,11 @@ impl Engine {
 
     /// Runs an access that may have a choice, and notes what was chosen.
     #[inline]
-    fn choosing<T>(
-        &mut self,
-        access: impl FnOnce(&mut Memory, ThreadId, &mut dyn FnMut(usize) -> usize) -> T,
-    ) -> T {
-        let thread = self.current;
+    fn choosing<T>(&mut self, access: impl FnOnce(&mut Memory, &mut dyn FnMut(usize) -> usize) -> T) -> T {
         let Engine { memory, strategy, look_back, points, .. } = self;
         let memory = memory.as_mut().expect("the engine remembers");
         let mut diverged = false;
-        let result = access(memory, thread, &mut |ways| {
+        let result = access(memory, &mut |ways| {
             let choice = strategy.look_back(ways, look_back.len());
             if choice >= ways {
                 diverged = true;

@@ -33,6 +33,9 @@ pub struct Access {
     pub order: Order,
     /// The value that memory holds there, before the access.
     pub held: u128,
+    /// Whether it is made by code that is trusted to be right, parts of which are not instrumented: it has no choice, and what
+    /// it finds may come from stores that were not announced.
+    pub trusted: bool,
 }
 
 /// Chooses one of several ways in which memory can behave, by its number. 0 is what sequential consistency would have; higher
@@ -40,11 +43,6 @@ pub struct Access {
 pub trait Choose: FnMut(usize) -> usize {}
 
 impl<F: FnMut(usize) -> usize> Choose for F {}
-
-/// Always what sequential consistency would have.
-pub fn newest(_ways: usize) -> usize {
-    0
-}
 
 impl Memory {
     /// Memory that follows this model.
@@ -68,7 +66,7 @@ impl Memory {
     #[inline]
     pub fn load(&mut self, access: Access, choose: impl Choose) -> u128 {
         let Access { thread, order, .. } = access;
-        let weak = self.model == Model::Rc11;
+        let weak = self.is_weak_for(access);
         let (sync, history) = self.find(access);
         let back = pick(weak, || history.older_to_read(sync, thread, order, |_| true), choose);
         history.load(sync, thread, order, back, |_| true)
@@ -78,7 +76,7 @@ impl Memory {
     #[inline]
     pub fn store(&mut self, access: Access, value: u128, choose: impl Choose) -> bool {
         let Access { thread, order, .. } = access;
-        let weak = self.model == Model::Rc11;
+        let weak = self.is_weak_for(access);
         let (sync, history) = self.find(access);
         let back = pick(weak, || history.newer_than_store(sync, thread, order), choose);
         history.store(sync, thread, order, value, back);
@@ -103,7 +101,7 @@ impl Memory {
         choose: impl Choose,
     ) -> u128 {
         let Access { thread, order, held, .. } = access;
-        let weak = self.model == Model::Rc11;
+        let weak = self.is_weak_for(access);
         let (sync, history) = self.find(access);
         // It may fail where it could succeed, by reading an older store of another value.
         let differs = |value| value != expected;
@@ -126,13 +124,18 @@ impl Memory {
         self.table.forget(memory);
     }
 
+    #[inline]
+    fn is_weak_for(&self, access: Access) -> bool {
+        self.model == Model::Rc11 && !access.trusted
+    }
+
     /// The history of a place, as far as it explains what memory holds.
     #[inline]
-    fn find(&mut self, Access { place, held, .. }: Access) -> (&mut Sync, &mut History) {
+    fn find(&mut self, Access { place, held, trusted, .. }: Access) -> (&mut Sync, &mut History) {
         let (history, known) = self.table.find(place);
-        if !known {
+        if !known && !trusted {
             history.begin(held, Message::default());
-        } else if history.newest() != held {
+        } else if !known || history.newest() != held {
             // Where code wrote that is not instrumented, it may have meant to synchronise.
             history.begin(held, self.sync.release_all());
         }
@@ -149,16 +152,5 @@ fn pick(weak: bool, others: impl FnOnce() -> usize, mut choose: impl Choose) -> 
     match others() {
         0 => 0,
         others => choose(1 + others),
-    }
-}
-
-#[cfg(test)]
-impl Memory {
-    /// The values that were stored to a place in this execution, in modification order.
-    pub(super) fn values(&mut self, place: Place) -> Vec<u128> {
-        match self.table.find(place) {
-            (history, true) => history.values(),
-            _ => Vec::new(),
-        }
     }
 }

@@ -19,11 +19,22 @@ proptest! {
 
     #[test]
     fn every_execution_is_consistent(program in Program::any(4, 5), seed: u64) {
-        let (mut memory, mut rng) = (weak(), Rng::new(seed));
-        for _ in 0..20 {
-            let (graph, outcome) = program.run(&mut memory, &mut rng);
-            prop_assert_eq!(graph.broken_axiom(), None, "{:?}", (outcome, &graph));
-        }
+        check_runs(&program, seed, 20);
+    }
+
+    /// Long enough for stores to be forgotten.
+    #[test]
+    fn every_long_execution_is_consistent(program in Program::any(3, 20), seed: u64) {
+        check_runs(&program, seed, 2);
+    }
+}
+
+#[track_caller]
+fn check_runs(program: &Program, seed: u64, runs: usize) {
+    let (mut memory, mut rng) = (weak(), Rng::new(seed));
+    for _ in 0..runs {
+        let (graph, outcome) = program.run(&mut memory, &mut rng);
+        assert_eq!(graph.broken_axiom(), None, "{outcome:?} {graph:?}");
     }
 }
 

@@ -109,7 +109,8 @@ impl Program {
     pub(super) fn run(&self, memory: &mut Memory, rng: &mut Rng) -> (Graph, Outcome) {
         memory.begin();
         (1..=self.0.len()).for_each(|thread| memory.sync.spawn(0, thread as ThreadId));
-        let mut held = [0u128; LOCATIONS];
+        // By location, in modification order: values, and whether they belong to read-modify-writes.
+        let mut stored = vec![vec![(0, false)]; LOCATIONS];
         let mut read = vec![None; self.steps().count()];
         let mut done = vec![0; self.0.len()];
         loop {
@@ -127,36 +128,49 @@ impl Program {
                 thread: thread as ThreadId + 1,
                 place: place(location),
                 order,
-                held: held[location],
+                held: stored[location].last().unwrap().0,
+                trusted: false,
             };
-            let choose = |ways| rng.below(ways);
+            let mut chosen = 0;
+            let choose = |ways| {
+                chosen = rng.below(ways);
+                chosen
+            };
             match step {
                 Step::Load { location, order } => {
                     read[number] = Some(memory.load(access(location, order), choose))
                 }
                 Step::Store { location, order } => {
-                    if memory.store(access(location, order), value, choose) {
-                        held[location] = value;
-                    }
+                    let newest = memory.store(access(location, order), value, choose);
+                    assert_eq!(newest, chosen == 0);
+                    let order = &mut stored[location];
+                    // Before as many stores as chosen, and what was read and modified stays together.
+                    let places = (1..order.len()).rev().filter(|&place| !order[place].1);
+                    let place = std::iter::once(order.len()).chain(places).nth(chosen).unwrap();
+                    order.insert(place, (value, false));
                 }
                 Step::Swap { location, order } => {
-                    memory.rmw(access(location, order), value);
-                    read[number] = Some(std::mem::replace(&mut held[location], value));
+                    let access = access(location, order);
+                    memory.rmw(access, value);
+                    read[number] = Some(access.held);
+                    stored[location].push((value, true));
                 }
                 Step::Cas { location, order, failure, expected } => {
                     let expected = expected as u128;
-                    let seen =
-                        memory.compare_exchange(access(location, order), failure, expected, value, choose);
+                    let access = access(location, order);
+                    let seen = memory.compare_exchange(access, failure, expected, value, choose);
                     if seen == expected {
-                        held[location] = value;
+                        stored[location].push((value, true));
                     }
                     read[number] = Some(seen);
                 }
                 Step::Fence { order } => memory.fence(thread as ThreadId + 1, order),
             }
         }
-        let stored = (0..LOCATIONS).map(|location| memory.values(place(location))).collect::<Vec<_>>();
-        (self.graph(&read, &stored), (read, held.to_vec()))
+        let held = stored.iter().map(|order| order.last().unwrap().0).collect();
+        let values = |order: Vec<(u128, bool)>| order[1..].iter().map(|store| store.0).collect();
+        let stored: Vec<Vec<u128>> = stored.into_iter().map(values).collect();
+        (self.graph(&read, &stored), (read, held))
     }
 
     /// The graph of an execution, by what its steps read and the values of each location in modification order, except for the
