@@ -22,6 +22,7 @@ pub(crate) struct Variable {
 /// Every variable there is.
 pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_STRATEGY", "how the next schedule is picked", check_strategy),
+    public("RADDLE_MEMORY", "which values a read may see", check_memory),
     public("RADDLE_SEED", "seed of the search", check_seed),
     public("RADDLE_EXECUTIONS", "number of executions at most", check_count),
     public("RADDLE_BUDGET", "time for each exploration", check_duration),
@@ -50,6 +51,9 @@ pub(crate) struct RaddleOptions {
     /// How the next schedule is picked: random, pct or pct:DEPTH, pos, bounded or bounded:SWITCHES, round-robin, schedule:STEPS
     #[arg(long, value_name = "STRATEGY", allow_hyphen_values = true)]
     pub(crate) strategy: Option<String>,
+    /// Which values a read may see: sc, rc11
+    #[arg(long, value_name = "MODEL", allow_hyphen_values = true)]
+    pub(crate) memory: Option<String>,
     /// Seed of the search
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) seed: Option<String>,
@@ -84,6 +88,7 @@ impl RaddleOptions {
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let options = [
             ("RADDLE_STRATEGY", &self.strategy),
+            ("RADDLE_MEMORY", &self.memory),
             ("RADDLE_SEED", &self.seed),
             ("RADDLE_EXECUTIONS", &self.executions),
             ("RADDLE_BUDGET", &self.budget),
@@ -162,6 +167,10 @@ fn check_strategy(value: &str) -> Result<(), String> {
     let wanted =
         "`random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin` or `schedule:0x3 1 0x2`";
     if good { Ok(()) } else { Err(wanted.into()) }
+}
+
+fn check_memory(value: &str) -> Result<(), String> {
+    one_of(value, &["sc", "rc11"])
 }
 
 fn check_seed(value: &str) -> Result<(), String> {

@@ -18,6 +18,7 @@
 
 mod along_graph;
 mod flow;
+mod remember;
 mod waiting;
 
 pub(crate) use self::along_graph::Shared;
@@ -36,6 +37,7 @@ use crate::graph::Exhaustive;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
 use crate::site::{Classify, Site};
@@ -146,6 +148,8 @@ pub struct Engine {
     request: Option<*mut dyn FnMut()>,
     /// Choices made so far: the thread taken at each point where more than one could go on.
     pub schedule: Vec<ThreadId>,
+    /// How far back in modification order accesses went that had a choice.
+    pub look_back: Vec<u16>,
     /// Events so far.
     pub steps: u64,
     /// Changes of thread so far.
@@ -161,6 +165,8 @@ pub struct Engine {
     pub(crate) strategy: Box<dyn Strategy>,
     /// The exhaustive search, which then says who goes on and what reads see.
     pub(crate) exhaustive: Option<Box<Exhaustive>>,
+    /// What accesses see and what orders them, if that is more than what memory holds.
+    pub(crate) memory: Option<Box<Memory>>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
@@ -211,6 +217,7 @@ impl Engine {
             explorers_turn: Turn::default(),
             request: None,
             schedule: Vec::with_capacity(1024),
+            look_back: Vec::new(),
             steps: 0,
             switches: 0,
             in_a_row: 0,
@@ -219,6 +226,7 @@ impl Engine {
             outcome: None,
             strategy,
             exhaustive: None,
+            memory: None,
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
@@ -389,6 +397,10 @@ impl Engine {
         self.spinners.clear();
         self.locking.clear();
         self.schedule.clear();
+        self.look_back.clear();
+        if let Some(memory) = &mut self.memory {
+            memory.begin();
+        }
         self.steps = 0;
         self.switches = 0;
         self.in_a_row = 0;

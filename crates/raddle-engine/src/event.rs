@@ -16,6 +16,12 @@ pub enum Order {
 }
 
 impl Order {
+    /// The orders of success and failure of a compare-exchange, which instrumented code passes in one number.
+    #[inline]
+    pub fn pair_from_abi(orders: u32) -> [Order; 2] {
+        [Order::from_abi(orders), Order::from_abi(orders >> 8)]
+    }
+
     /// From the number that instrumented code passes.
     #[inline]
     pub fn from_abi(order: u32) -> Order {
@@ -26,6 +32,18 @@ impl Order {
             4 => Order::AcqRel,
             _ => Order::SeqCst,
         }
+    }
+
+    /// Whether a load or fence of this order acquires.
+    #[inline]
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
+    }
+
+    /// Whether a store or fence of this order releases.
+    #[inline]
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
     }
 }
 

@@ -7,11 +7,15 @@
 use std::ptr;
 
 use crate::engine::Outcome;
+use crate::schedule::Schedule;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
 use crate::thread::ThreadId;
 
 const SHARED: usize = 64 << 20;
+
+/// In place of the current thread: the point is an access that chose how far back it goes.
+const LOOK_BACK: ThreadId = ThreadId::MAX;
 
 /// Shared memory in which a child leaves the points of its execution: for each, the current thread, the chosen one, how many
 /// could go on, and which.
@@ -83,6 +87,11 @@ impl PointLog {
         }
     }
 
+    /// In the child: notes how far back an access went, of so many ways.
+    pub(crate) fn note_look_back(&mut self, choice: usize, ways: usize) {
+        self.note(LOOK_BACK, choice as u16, &[ways as u16]);
+    }
+
     /// In the child: says how the execution went.
     pub(crate) fn say(&self, outcome: &Outcome, steps: u64, switches: u64, choices: usize) {
         let passed = u64::from(*outcome == Outcome::Passed);
@@ -103,8 +112,15 @@ impl PointLog {
     pub(crate) fn hear(&self, strategy: &mut dyn Strategy) -> Said {
         let header = self.header();
         if !strategy.is_indexed() {
-            for (choice, (current, _, runnable)) in self.points().enumerate() {
-                strategy.choose(&Point { current, runnable, threads: &[], choice });
+            let (mut choice, mut look_backs) = (0, 0);
+            for (current, _, options) in self.points() {
+                if current == LOOK_BACK {
+                    strategy.look_back(options[0].into(), look_backs);
+                    look_backs += 1;
+                } else {
+                    strategy.choose(&Point { current, runnable: options, threads: &[], choice });
+                    choice += 1;
+                }
             }
         }
         strategy.end(header.choices as usize);
@@ -118,8 +134,12 @@ impl PointLog {
 
 impl PointLog {
     /// In the parent: what the child chose.
-    pub(crate) fn schedule(&self) -> Vec<ThreadId> {
-        self.points().map(|(_, chosen, _)| chosen).collect()
+    pub(crate) fn schedule(&self) -> Schedule {
+        let chosen = |look_back: bool| {
+            let points = self.points().filter(move |&(current, ..)| (current == LOOK_BACK) == look_back);
+            points.map(|(_, chosen, _)| chosen).collect()
+        };
+        Schedule { threads: chosen(false), look_back: chosen(true) }
     }
 
     fn header(&self) -> Header {

@@ -11,7 +11,8 @@ use std::ffi::c_void;
 use crate::engine::{Engine, Outcome, Shared};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
-use crate::graph::event::Access;
+use crate::graph::event::Access as Step;
+use crate::memory::{Access, Place};
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -30,8 +31,8 @@ pub struct Caller {
 pub trait Int: Copy + Eq {
     /// Its value, widened.
     fn widen(self) -> u128;
-    /// The value that was widened, if it fits 64 bits.
-    fn narrow(value: u64) -> Self;
+    /// The value that was widened.
+    fn narrow(wide: u128) -> Self;
     /// The result of a read-modify-write.
     fn apply(self, op: Rmw, operand: Self) -> Self;
 }
@@ -45,8 +46,8 @@ macro_rules! int {
             }
 
             #[inline(always)]
-            fn narrow(value: u64) -> $type {
-                value as $type
+            fn narrow(wide: u128) -> $type {
+                wide as $type
             }
 
             #[inline(always)]
@@ -95,27 +96,40 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             if is_apart(site) {
                 return place.read_volatile();
             }
-            let record = |value: T| Action::Load {
+            let record = |value: T, newest: T| Action::Load {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 value: value.widen(),
+                newest: newest.widen(),
             };
-            return along_graph::access(engine, caller, place.cast_mut(), Access::Load, order, record);
+            return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order, record);
         }
         if site.is_trusted() || site == Site::ExpandedRmw {
-            return place.read_volatile();
+            let value = place.read_volatile();
+            if (*engine).remembers() && site.is_trusted() {
+                enter(engine, |engine| {
+                    engine.remember_load(access(engine, site, place, order, value));
+                    trusted(engine, site, order);
+                });
+            }
+            return value;
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Read });
-            let value = place.read_volatile();
+            let newest = place.read_volatile();
+            let value = match engine.remembers() {
+                true => T::narrow(engine.remember_load(access(engine, site, place, order, newest))),
+                false => newest,
+            };
             engine.record(|| Action::Load {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 value: value.widen(),
+                newest: newest.widen(),
             });
-            engine.has_read(Read { pc: caller.pc, address: place.addr(), value: value.widen() as u64 });
+            read(engine, caller, place.addr(), value, newest);
             value
         })
     }
@@ -131,30 +145,45 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
+            if (*engine).remembers() {
+                let held = place.read_volatile();
+                enter(engine, |engine| {
+                    engine.remember_store(access(engine, site, place, order, held), value.widen())
+                });
+            }
             return place.write_volatile(value);
         }
         if (*engine).follows_graph() {
-            let record = |_| Action::Store {
+            let record = |_, newest: T| Action::Store {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 value: value.widen(),
+                newest: newest.widen(),
             };
-            let access = Access::Store(value.widen() as u64);
-            along_graph::access(engine, caller, place, access, order, record);
+            let step = Step::Store(value.widen() as u64);
+            along_graph::access(engine, caller, place, step, order, record);
             return;
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
             let before = place.read_volatile();
-            place.write_volatile(value);
+            let is_newest = !engine.remembers()
+                || engine.remember_store(access(engine, site, place, order, before), value.widen());
+            if is_newest {
+                place.write_volatile(value);
+            }
             engine.record(|| Action::Store {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 value: value.widen(),
+                newest: if is_newest { value.widen() } else { before.widen() },
             });
-            wrote(engine, caller, place.addr(), before, value);
+            match is_newest {
+                true => wrote(engine, caller, place.addr(), before, value),
+                false => engine.current().spin.reset(),
+            }
         });
     }
 }
@@ -177,11 +206,18 @@ pub unsafe fn rmw<T: Int>(
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() || ((*engine).follows_graph() && is_apart(site)) {
             let read = place.read_volatile();
-            place.write_volatile(read.apply(op, operand));
+            let written = read.apply(op, operand);
+            place.write_volatile(written);
+            if (*engine).remembers() {
+                enter(engine, |engine| {
+                    engine.remember_rmw(access(engine, site, place, order, read), written.widen());
+                    trusted(engine, site, order);
+                });
+            }
             return read;
         }
         if (*engine).follows_graph() {
-            let record = |read: T| Action::Rmw {
+            let record = |read: T, _| Action::Rmw {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
@@ -189,14 +225,17 @@ pub unsafe fn rmw<T: Int>(
                 read: read.widen(),
                 written: read.apply(op, operand).widen(),
             };
-            let access = Access::Rmw(op, operand.widen() as u64);
-            return along_graph::access(engine, caller, place, access, order, record);
+            let step = Step::Rmw(op, operand.widen() as u64);
+            return along_graph::access(engine, caller, place, step, order, record);
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
+            if engine.remembers() {
+                engine.remember_rmw(access(engine, site, place, order, read), written.widen());
+            }
             engine.record(|| Action::Rmw {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
@@ -222,9 +261,9 @@ pub unsafe fn compare_exchange<T: Int>(
     place: *mut T,
     expected: T,
     new: T,
-    order: Order,
-    failure: Order,
+    orders: [Order; 2],
 ) -> T {
+    let order = orders[0];
     // SAFETY: the caller's.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
@@ -233,6 +272,13 @@ pub unsafe fn compare_exchange<T: Int>(
             if read == expected {
                 place.write_volatile(new);
             }
+            if (*engine).remembers() {
+                enter(engine, |engine| {
+                    let values = [expected.widen(), new.widen()];
+                    engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
+                    trusted(engine, site, order);
+                });
+            }
             return read;
         }
         if site == Site::MutexLock && size_of::<T>() == size_of::<u32>() {
@@ -240,17 +286,18 @@ pub unsafe fn compare_exchange<T: Int>(
             return expected;
         }
         if (*engine).follows_graph() {
-            let record = |read: T| Action::Cas {
+            let record = |read: T, newest: T| Action::Cas {
                 address: place.addr(),
                 size: size_of::<T>() as u8,
                 order,
                 expected: expected.widen(),
                 new: new.widen(),
                 read: read.widen(),
+                newest: newest.widen(),
             };
             let (expected, new) = (expected.widen() as u64, new.widen() as u64);
-            let access = Access::Cas { expected, new, failure };
-            return along_graph::access(engine, caller, place, access, order, record);
+            let step = Step::Cas { expected, new, failure: orders[1] };
+            return along_graph::access(engine, caller, place, step, order, record);
         }
         enter(engine, |engine| {
             // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first
@@ -259,12 +306,21 @@ pub unsafe fn compare_exchange<T: Int>(
             if !retry {
                 engine.point(Pending { address: place.addr(), effect: Effect::Write });
             }
-            let read = place.read_volatile();
-            if read == expected {
-                place.write_volatile(new);
-            } else if site == Site::ExpandedRmw {
+            let newest = place.read_volatile();
+            if site == Site::ExpandedRmw && newest != expected {
                 engine.current().in_expanded_rmw = true;
-                return read;
+                return newest;
+            }
+            let seen = match engine.remembers() {
+                true => {
+                    let access = access(engine, site, place, order, newest);
+                    let values = [expected.widen(), new.widen()];
+                    T::narrow(engine.remember_exchange(access, orders[1], values))
+                }
+                false => newest,
+            };
+            if seen == expected {
+                place.write_volatile(new);
             }
             engine.record(|| Action::Cas {
                 address: place.addr(),
@@ -272,14 +328,15 @@ pub unsafe fn compare_exchange<T: Int>(
                 order,
                 expected: expected.widen(),
                 new: new.widen(),
-                read: read.widen(),
+                read: seen.widen(),
+                newest: newest.widen(),
             });
-            if read == expected {
-                wrote(engine, caller, place.addr(), read, new);
+            if seen == expected {
+                wrote(engine, caller, place.addr(), seen, new);
             } else {
-                engine.has_read(Read { pc: caller.pc, address: place.addr(), value: read.widen() as u64 });
+                read(engine, caller, place.addr(), seen, newest);
             }
-            read
+            seen
         })
     }
 }
@@ -289,17 +346,20 @@ pub unsafe fn compare_exchange<T: Int>(
 unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, order: Order) {
     let record = || {
         let size = size_of::<u32>() as u8;
-        Action::Cas { address: place.addr(), size, order, expected: 0, new: new.into(), read: 0 }
+        Action::Cas { address: place.addr(), size, order, expected: 0, new: new.into(), read: 0, newest: 0 }
     };
     // SAFETY: the caller's.
     unsafe {
         if (*engine).follows_graph() {
-            along_graph::access(engine, caller, place, Access::Lock(new.into()), order, |_| record());
+            along_graph::access(engine, caller, place, Step::Lock(new.into()), order, |_, _| record());
             return;
         }
         enter(engine, |engine| {
             engine.point_of_lock(place);
             place.write_volatile(new);
+            if engine.remembers() {
+                engine.remember_rmw(access(engine, Site::MutexLock, place, order, 0), new.into());
+            }
             engine.record(record);
         });
     }
@@ -309,6 +369,36 @@ unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, o
 /// says.
 fn is_apart(site: Site) -> bool {
     site.is_trusted() || site == Site::RefCountDown
+}
+
+/// An access of the current thread.
+#[inline(always)]
+fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, held: T) -> Access {
+    Access {
+        thread: engine.current_id(),
+        place: Place { address: place.addr(), size: size_of::<T>() as u8 },
+        order,
+        held: held.widen(),
+        trusted: !matches!(site, Site::User | Site::RefCountUp | Site::RefCountDown),
+    }
+}
+
+/// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
+/// part, which announces nothing.
+fn trusted(engine: &mut Engine, site: Site, order: Order) {
+    if site == Site::ThreadBookkeeping && order.acquires() {
+        engine.remember_unseen_synchronisation();
+    }
+}
+
+/// The current thread has read. Who sees an older value is not waiting: it will see a newer one.
+#[inline(always)]
+fn read<T: Int>(engine: &mut Engine, caller: Caller, address: usize, value: T, newest: T) {
+    if value == newest {
+        engine.has_read(Read { pc: caller.pc, address, value: value.widen() as u64 });
+    } else {
+        engine.current().spin.reset();
+    }
 }
 
 /// The current thread has written. A write that changes nothing, such as the swap of a spin lock that is taken, is a read to
@@ -329,12 +419,21 @@ fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T,
 #[inline]
 pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     // SAFETY: the caller's. Under sequential consistency a fence has no effect and is no point; it is recorded because
-    // people look for it, except where a reference count uses it.
+    // people look for it, except where a reference count uses it. In weak memory those that are sequentially consistent have
+    // an order of their own, which is worth choosing.
     unsafe {
-        if (*engine).follows_graph() && site::of(caller.pc, caller.fp) == Site::User {
+        if (*engine).follows_graph() && site::of(caller.pc, caller.fp) != Site::RefCountDown {
             enter(engine, |engine| engine.take_fence(order));
         }
-        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) == Site::User {
+        if (*engine).remembers() {
+            enter(engine, |engine| {
+                if order == Order::SeqCst && engine.is_weak() {
+                    engine.point(Pending::NOTHING);
+                }
+                engine.remember_fence(order);
+            });
+        }
+        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) != Site::RefCountDown {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
     }
@@ -370,6 +469,7 @@ pub unsafe fn futex_wait(
                 timeout: deadline.map(|deadline| deadline.saturating_sub(now)),
             });
             if !blocks {
+                engine.remember_unseen_synchronisation();
                 return None;
             }
             engine.current().spin.reset();
@@ -379,6 +479,7 @@ pub unsafe fn futex_wait(
                 engine.clock.sleep(me, deadline);
             }
             engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
+            engine.remember_unseen_synchronisation();
             let wake = engine.current().wake;
             engine.record(|| Action::Woken { address, timed_out: wake == Wake::TimedOut });
             Some(wake)
@@ -396,6 +497,7 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
         enter(engine, |engine| {
             point_at_queue(engine, address);
             let woken = wake_waiters(engine, address, count, mask);
+            engine.remember_unseen_synchronisation();
             engine.record(|| Action::Wake { address, woken: woken.clone() });
             woken.len() as u32
         })
@@ -474,6 +576,7 @@ pub unsafe fn spawn(
                 false => engine.make_thread(start),
             };
             made(thread);
+            engine.remember_spawn(thread);
             engine.record(|| Action::Spawn { thread });
             engine.current().spin.reset();
             if !engine.follows_graph() {
@@ -504,6 +607,7 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
             if engine.follows_graph() {
                 along_graph::joined(engine, thread);
             }
+            engine.remember_join(thread);
             engine.record(|| Action::Join { thread });
             Some(engine.threads[index].result)
         })
@@ -535,7 +639,10 @@ pub unsafe fn std_entry(engine: *mut Engine) {
     unsafe {
         enter(engine, |engine| match engine.follows_graph() {
             true => _ = engine.take_shared_step(Shared::Std),
-            false => engine.point(Pending::NOTHING),
+            false => {
+                engine.point(Pending::NOTHING);
+                engine.remember_unseen_synchronisation();
+            }
         });
     }
 }
@@ -681,6 +788,24 @@ pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
                 None => specific.push((key, value)),
             }
         });
+    }
+}
+
+/// The code under test gives memory back: what is known of the places in it no longer holds.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn forget(engine: *mut Engine, address: usize, len: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() {
+            enter(engine, |engine| {
+                if let Some(memory) = &mut engine.memory {
+                    memory.forget(address..address + len);
+                }
+            });
+        }
     }
 }
 

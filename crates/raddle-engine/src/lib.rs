@@ -7,8 +7,9 @@
 //! | [`event`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], [`spin`] | waiting: on addresses, on the clock, in loops |
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
+//! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
-//! | [`strategy`] | how the next schedule is picked |
+//! | [`schedule`], [`strategy`] | the choices that make an execution, and how the next ones are picked |
 //! | [`graph`] | the exhaustive search: execution graphs, memory models |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
@@ -27,8 +28,10 @@ pub mod graph;
 pub mod hooks;
 pub mod isolate;
 pub mod lender;
+pub mod memory;
 mod os_thread;
 pub mod rng;
+pub mod schedule;
 pub mod search;
 pub mod signal;
 pub mod site;
@@ -41,6 +44,7 @@ pub mod time;
 pub mod trace;
 
 pub use engine::{Engine, Outcome};
+pub use schedule::Schedule;
 pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;
 pub use thread::ThreadId;

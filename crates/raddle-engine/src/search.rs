@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use crate::engine::{Backend, Engine, Limits, Outcome};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
-use crate::graph::{Exhaustive, Model};
+use crate::graph::Exhaustive;
 use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::memory::{Memory, Model};
+use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
@@ -41,8 +43,8 @@ pub struct Config {
     pub workers: usize,
     /// Whether memory that existed before is rolled back: only if no other thread of the process uses it.
     pub roll_back_pages: bool,
-    /// Whether every execution is to be explored once, and under which memory model.
-    pub exhaustive: Option<Model>,
+    /// Whether every execution is to be explored once.
+    pub exhaustive: bool,
     /// Whether each execution is made in a process of its own.
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
@@ -51,6 +53,10 @@ pub struct Config {
     pub signal_stack_flag: Option<usize>,
     /// Where the frames of the functions begin that called the exploration, if that is known.
     pub callers: Option<usize>,
+    /// Which values reads may see.
+    pub memory: Model,
+    /// Whether what happened before what is followed even where the memory model does not need it.
+    pub clocks: bool,
     /// What the strategy is called.
     pub label: String,
     /// Called a few times a second.
@@ -95,7 +101,7 @@ pub struct Found {
     /// Its number within the search, from 0.
     pub execution: u64,
     /// Its choices.
-    pub schedule: Vec<ThreadId>,
+    pub schedule: Schedule,
     /// Its events.
     pub steps: u64,
     /// What its last panic said, and in which thread.
@@ -165,7 +171,13 @@ impl<'a> Search<'a> {
         };
         let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
         // SAFETY: the engine was just made.
-        unsafe { (*engine).exhaustive = config.exhaustive.map(|model| Box::new(Exhaustive::new(model))) };
+        unsafe {
+            if config.exhaustive {
+                (*engine).exhaustive = Some(Box::new(Exhaustive::new(config.memory)));
+            } else if config.memory == Model::Rc11 || config.clocks {
+                (*engine).memory = Some(Box::new(Memory::new(config.memory)));
+            }
+        }
         GLOBAL.engine.set(engine);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
@@ -243,11 +255,11 @@ impl<'a> Search<'a> {
     }
 
     /// Makes the execution of a schedule again, without recording it.
-    pub fn rerun(&mut self, schedule: &[ThreadId], body: &mut dyn FnMut()) -> Found {
+    pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut()) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             let strategy =
-                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.to_vec())));
+                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
             let outcome = self.execute(body, &mut || ());
             (*self.engine).strategy = strategy;
             self.found(outcome, 0)
@@ -313,7 +325,7 @@ impl<'a> Search<'a> {
     /// Recording takes long, so the execution's time is only limited if it is the limit that is to be seen.
     pub fn replay(
         &mut self,
-        schedule: &[ThreadId],
+        schedule: &Schedule,
         body: &mut dyn FnMut(),
         trace: Trace,
         namer: Namer,
@@ -352,7 +364,7 @@ impl<'a> Search<'a> {
         Found {
             outcome,
             execution,
-            schedule: engine.schedule.clone(),
+            schedule: Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
             steps: engine.steps,
             panic: engine.panic.clone(),
             threads: threads

@@ -27,6 +27,8 @@ pub enum Site {
     ExpandedRmw = 6,
     /// The compare-exchange that locks a `std::sync::Mutex`: repeated until it succeeds, so a thread that would fail waits.
     MutexLock = 7,
+    /// Another access of the standard library's own synchronisation: an event like any other, but trusted to be right.
+    Std = 8,
 }
 
 impl Site {

@@ -60,23 +60,78 @@ pub enum SwitchReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they say what they mean")]
 pub enum Action {
-    Load { address: usize, size: u8, order: Order, value: u128 },
-    Store { address: usize, size: u8, order: Order, value: u128 },
-    Rmw { address: usize, size: u8, order: Order, op: Rmw, read: u128, written: u128 },
-    Cas { address: usize, size: u8, order: Order, expected: u128, new: u128, read: u128 },
-    Fence { order: Order },
-    Wait { address: usize, expected: u32, blocks: bool, timeout: Option<u64> },
-    Woken { address: usize, timed_out: bool },
-    Wake { address: usize, woken: Vec<ThreadId> },
-    Spawn { thread: ThreadId },
-    Join { thread: ThreadId },
+    /// `newest` is what memory held, of which the value may be an older one.
+    Load {
+        address: usize,
+        size: u8,
+        order: Order,
+        value: u128,
+        newest: u128,
+    },
+    /// `newest` is what memory holds then: another value if the store was overtaken by an earlier one.
+    Store {
+        address: usize,
+        size: u8,
+        order: Order,
+        value: u128,
+        newest: u128,
+    },
+    Rmw {
+        address: usize,
+        size: u8,
+        order: Order,
+        op: Rmw,
+        read: u128,
+        written: u128,
+    },
+    Cas {
+        address: usize,
+        size: u8,
+        order: Order,
+        expected: u128,
+        new: u128,
+        read: u128,
+        newest: u128,
+    },
+    Fence {
+        order: Order,
+    },
+    Wait {
+        address: usize,
+        expected: u32,
+        blocks: bool,
+        timeout: Option<u64>,
+    },
+    Woken {
+        address: usize,
+        timed_out: bool,
+    },
+    Wake {
+        address: usize,
+        woken: Vec<ThreadId>,
+    },
+    Spawn {
+        thread: ThreadId,
+    },
+    Join {
+        thread: ThreadId,
+    },
     Begin,
     End,
     Yield,
-    Sleep { ns: u64 },
-    Panic { message: String },
-    Call { call: String },
-    Return { call: String, result: String },
+    Sleep {
+        ns: u64,
+    },
+    Panic {
+        message: String,
+    },
+    Call {
+        call: String,
+    },
+    Return {
+        call: String,
+        result: String,
+    },
 }
 
 /// A way to find the name of a place: called with the call stack of an event and the address that it is about.

@@ -83,8 +83,8 @@ macro_rules! atomics {
                 unsafe {
                     match engine_of_virtual_thread() {
                         Some(engine) => {
-                            let (success, failure) = (Order::from_abi(order), Order::from_abi(order >> 8));
-                            hooks::compare_exchange(engine, Caller { pc, fp }, place, expected, new, success, failure)
+                            let orders = Order::pair_from_abi(order);
+                            hooks::compare_exchange(engine, Caller { pc, fp }, place, expected, new, orders)
                         }
                         None => {
                             let atomic = &*place.cast::<$atomic>();
@@ -229,14 +229,14 @@ mod bits128 {
         expected: u128,
         new: u128,
         order: u32,
-        _failure: u32,
+        failure: u32,
     ) -> u128 {
         // SAFETY: instrumented code exchanges here.
         unsafe {
             match engine_of_virtual_thread() {
                 Some(engine) => {
-                    let order = Order::from_abi(order);
-                    hooks::compare_exchange(engine, UNKNOWN, place, expected, new, order, order)
+                    let orders = [order, failure].map(Order::from_abi);
+                    hooks::compare_exchange(engine, UNKNOWN, place, expected, new, orders)
                 }
                 None => native_compare_exchange(place, expected, new),
             }

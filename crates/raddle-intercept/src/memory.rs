@@ -134,8 +134,12 @@ unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: the contract of `free`.
     unsafe {
         if heap::owns(block.addr()) {
+            let engine = engine_of_virtual_thread();
+            if let Some(engine) = engine {
+                hooks::forget(engine, block.addr(), heap::usable(block.cast()));
+            }
             if !heap::free(block.cast())
-                && let Some(engine) = engine_of_virtual_thread()
+                && let Some(engine) = engine
             {
                 hooks::double_free(engine, block.addr());
             }

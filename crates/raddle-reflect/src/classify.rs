@@ -12,6 +12,8 @@ use crate::names::{first_argument, members, owner};
 pub enum Site {
     /// The program's own synchronisation, or a library's on its behalf.
     User,
+    /// The synchronisation of the standard library, which it makes on the program's behalf.
+    Std,
     /// How the standard library starts, names and joins threads; no program can tell its order.
     ThreadBookkeeping,
     /// A handle (`Arc`, `Weak`) is made: the count goes up.
@@ -57,14 +59,14 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
             }
         } else if owner.starts_with("std::thread::") || owner == "std::thread" {
             match members(&frame.path).find_map(thread_role) {
-                Some(ThreadRole::Asked) => return Site::User,
+                Some(ThreadRole::Asked) => return Site::Std,
                 Some(ThreadRole::Local) => {}
                 None => return Site::ThreadBookkeeping,
             }
         } else if owner.starts_with("std::sys::sync::mutex::futex::Mutex") {
             return match members(&frame.path).last() {
                 Some("lock") => Site::MutexLock,
-                _ => Site::User,
+                _ => Site::Std,
             };
         } else if owner.starts_with("std::sync::poison::Flag") {
             // Locking and unlocking look at the flag while they hold the lock; only `is_poisoned` asks without it.
@@ -74,7 +76,7 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
         } else if is_bookkeeping(owner) {
             return Site::ThreadBookkeeping;
         } else if !is_plumbing(owner) {
-            return Site::User;
+            return if within(owner, "std") { Site::Std } else { Site::User };
         }
     }
     Site::Plumbing
@@ -190,7 +192,7 @@ mod tests {
         let count =
             ("alloc::sync::Arc<T,A>::strong_count", "strong_count<std::thread::Packet<()>, alloc::Global>");
         check(&[count, ("std::thread::JoinInner<T>::join", "join<()>")], Site::ThreadBookkeeping);
-        check(&[count, ("std::thread::JoinHandle<T>::is_finished", "is_finished<()>")], Site::User);
+        check(&[count, ("std::thread::JoinHandle<T>::is_finished", "is_finished<()>")], Site::Std);
         let v0 = "<alloc::sync::Arc<std::thread::Packet<()>> as core::ops::drop::Drop>::drop";
         check(&[FETCH_SUB, (v0, "drop"), ("my::main", "main")], Site::ThreadBookkeeping);
     }
@@ -200,10 +202,10 @@ mod tests {
         let within = ("std::sync::poison::mutex::Mutex<T>::lock", "lock<u8>");
         check(&[("std::sys::sync::mutex::futex::Mutex::lock", "lock"), within], Site::MutexLock);
         check(&[("<std::sys::sync::mutex::futex::Mutex>::lock", "lock"), within], Site::MutexLock);
-        check(&[("std::sys::sync::mutex::futex::Mutex::try_lock", "try_lock"), within], Site::User);
+        check(&[("std::sys::sync::mutex::futex::Mutex::try_lock", "try_lock"), within], Site::Std);
         check(&[("std::sync::poison::Flag::guard", "guard"), within], Site::ThreadBookkeeping);
         let asked = ("std::sync::poison::mutex::Mutex<T>::is_poisoned", "is_poisoned<u8>");
-        check(&[("std::sync::poison::Flag::get", "get"), asked], Site::User);
+        check(&[("std::sync::poison::Flag::get", "get"), asked], Site::Std);
     }
 
     #[test]

@@ -31,12 +31,14 @@ fn counting_handles_is_neither_the_user_s_nor_a_question() {
 fn locking_a_mutex_is_told_from_unlocking_it_and_from_its_flags() {
     for fixture in fixtures() {
         for event in fixture.labelled("lock") {
-            let expected = match event.symbol.as_str() {
-                "compare_exchange" => Site::MutexLock,
-                "load" => Site::ThreadBookkeeping,
-                _ => Site::User,
+            let expected: &[Site] = match event.symbol.as_str() {
+                "compare_exchange" => &[Site::MutexLock],
+                "load" => &[Site::ThreadBookkeeping],
+                // Optimisation may leave no trace of the guard's own functions.
+                _ => &[Site::Std, Site::User],
             };
-            assert_eq!(fixture.site(event), expected, "{} in {}", event.symbol, fixture.path.display());
+            let site = fixture.site(event);
+            assert!(expected.contains(&site), "{site:?}: {} in {}", event.symbol, fixture.path.display());
         }
     }
 }

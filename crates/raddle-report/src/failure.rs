@@ -25,6 +25,9 @@ pub struct Failure {
     pub found_by: FoundBy,
     /// The choices that make the execution.
     pub schedule: Schedule,
+    /// In weak memory: how far back in modification order each access went that had a choice; 0 is the newest.
+    #[serde(default, skip_serializing_if = "Schedule::is_empty")]
+    pub look_back: Schedule,
     /// The threads of the execution, by id: 0 is the one that runs the closure.
     pub threads: Vec<Thread>,
     /// The scenario, where the test is made of operations.
@@ -81,6 +84,9 @@ pub struct Build {
 pub struct FoundBy {
     /// The strategy with its parameters, as the `RADDLE_STRATEGY` variable would spell it: `random`, `pct:3`.
     pub strategy: String,
+    /// The memory model, as `RADDLE_MEMORY` would spell it, unless it is `sc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// The search's seed.
     pub seed: u64,
     /// Number of the execution within the search, from 1.
@@ -90,12 +96,20 @@ pub struct FoundBy {
     pub exploration: u32,
 }
 
-/// The choices of an execution: the thread taken at each point where more than one could go on.
+/// The choices of an execution: the thread taken at each point where more than one could go on, or whatever else there was to
+/// choose.
 ///
 /// Written run-length encoded: `0x3 1 0x2` is threads 0, 0, 0, 1, 0, 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Schedule(pub Vec<u16>);
+
+impl Schedule {
+    /// Whether there was no choice.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 /// One thread of the execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,14 +221,34 @@ pub enum Switch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// An atomic load.
-    Load { place: Place, order: Order, value: Value },
-    /// An atomic store.
-    Store { place: Place, order: Order, value: Value },
+    /// An atomic load; `newest` if the value is an older one.
+    Load {
+        place: Place,
+        order: Order,
+        value: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        newest: Option<Value>,
+    },
+    /// An atomic store; `newest` if an earlier store comes later in modification order, so that the place holds that one's value.
+    Store {
+        place: Place,
+        order: Order,
+        value: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        newest: Option<Value>,
+    },
     /// An atomic read-modify-write: `op` is `swap`, `fetch_add`, ...
     Rmw { place: Place, order: Order, op: String, read: Value, written: Value },
-    /// A compare-exchange; `read` equals `expected` exactly if it succeeded.
-    Cas { place: Place, order: Order, expected: Value, new: Value, read: Value },
+    /// A compare-exchange; `read` equals `expected` exactly if it succeeded; `newest` if what it read is an older value.
+    Cas {
+        place: Place,
+        order: Order,
+        expected: Value,
+        new: Value,
+        read: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        newest: Option<Value>,
+    },
     /// A fence.
     Fence { order: Order },
     /// A futex wait begins: the thread blocks unless the place no longer holds the expected value.

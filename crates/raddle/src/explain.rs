@@ -32,8 +32,9 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         kind: kind(&found.outcome),
         message,
         build: build::identity(program),
-        found_by: FoundBy { strategy: String::new(), seed: 0, execution: 0, exploration: 0 },
-        schedule: Schedule(found.schedule.clone()),
+        found_by: FoundBy { strategy: String::new(), memory: None, seed: 0, execution: 0, exploration: 0 },
+        schedule: Schedule(found.schedule.threads.clone()),
+        look_back: Schedule(found.schedule.look_back.clone()),
         threads,
         scenario: scenario::of(trace),
         trace: failure::Trace {
@@ -157,16 +158,19 @@ impl<'a> Explainer<'a> {
 
     fn action(&mut self, event: &trace::Event) -> failure::Action {
         let widen = |threads: &[ThreadId]| threads.iter().map(|&thread| thread.into()).collect();
+        let another = |newest: u128, value: u128| (newest != value).then_some(Value(newest));
         match &event.action {
-            &Action::Load { address, size, order: by, value } => failure::Action::Load {
+            &Action::Load { address, size, order: by, value, newest } => failure::Action::Load {
                 place: self.place(event, address, size),
                 order: order(by),
                 value: Value(value),
+                newest: another(newest, value),
             },
-            &Action::Store { address, size, order: by, value } => failure::Action::Store {
+            &Action::Store { address, size, order: by, value, newest } => failure::Action::Store {
                 place: self.place(event, address, size),
                 order: order(by),
                 value: Value(value),
+                newest: another(newest, value),
             },
             &Action::Rmw { address, size, order: by, op, read, written } => failure::Action::Rmw {
                 place: self.place(event, address, size),
@@ -175,7 +179,7 @@ impl<'a> Explainer<'a> {
                 read: Value(read),
                 written: Value(written),
             },
-            &Action::Cas { address, size, order: by, expected, new, read } => {
+            &Action::Cas { address, size, order: by, expected, new, read, newest } => {
                 let place = self.place(event, address, size);
                 // The compiler may have made a loop around a compare-exchange of what the source calls `fetch_max`.
                 match self.expanded(&event.stack) {
@@ -192,6 +196,7 @@ impl<'a> Explainer<'a> {
                         expected: Value(expected),
                         new: Value(new),
                         read: Value(read),
+                        newest: another(newest, read),
                     },
                 }
             }

@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use raddle_engine::global::{GLOBAL, PROBE};
-use raddle_engine::graph::Model;
+use raddle_engine::memory::Model;
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
-use raddle_engine::{Config, Outcome, Search, SearchReport};
+use raddle_engine::{Config, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::{Failure, Style, render};
 
@@ -236,6 +236,10 @@ fn search(
     }
     let exploration = EXPLORATIONS.fetch_add(1, Ordering::Relaxed);
     let replayed = replay::requested();
+    let memory = match replayed {
+        Some(file) if file.failure.found_by.exploration == exploration => file.memory(),
+        _ => options.memory(),
+    };
     let owned = build::owns_process();
     say_what_is_missing(owned);
     let config = Config {
@@ -257,13 +261,15 @@ fn search(
             && !(replayed.is_some() && options.backend == Backend::Threads),
         // Above the frame pointer lie the caller's saved frame pointer and the return address.
         callers: GLOBAL.instrumented.get().then_some(frame_pointer + 16),
-        exhaustive: (options.strategy == Strategy::Exhaustive).then(|| match options.memory {
-            Some(Memory::Sc) => Model::Sc,
-            _ => Model::Rc11,
-        }),
+        exhaustive: options.strategy == Strategy::Exhaustive,
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
+        memory: match memory {
+            Memory::Sc => Model::Sc,
+            Memory::Rc11 => Model::Rc11,
+        },
+        clocks: false,
         label: options.strategy.to_string(),
         progress: tell_progress,
     };
@@ -293,6 +299,7 @@ fn search(
     drop(search);
     let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
     failure.found_by.strategy = options.strategy.to_string();
+    failure.found_by.memory = (memory != Memory::Sc).then(|| memory.to_string());
     failure.found_by.seed = options.seed;
     failure.found_by.execution = found.execution + 1;
     failure.found_by.exploration = exploration;
@@ -355,9 +362,9 @@ fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strate
         Strategy::Pos => Box::new(Pos::new(seed)),
         Strategy::Bounded(most) => Box::new(Bounded::new(seed, most)),
         Strategy::RoundRobin => Box::new(RoundRobin::new()),
-        // It chooses by execution graphs; this serves nothing but replays.
+        // Its own way of choosing is the engine's.
         Strategy::Exhaustive => Box::new(RoundRobin::new()),
-        Strategy::Schedule(choices) => Box::new(Scripted::new(choices)),
+        Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, look_back: Vec::new() })),
     }
 }
 
@@ -368,6 +375,7 @@ pub(crate) fn classifier() -> Classify {
         let Some(program) = &program else { return Site::User };
         match program.classify(return_address as u64) {
             raddle_reflect::Site::User => Site::User,
+            raddle_reflect::Site::Std => Site::Std,
             raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
             raddle_reflect::Site::RefCountUp => Site::RefCountUp,
             raddle_reflect::Site::RefCountDown => Site::RefCountDown,

@@ -125,6 +125,14 @@ const OTHER_VARIABLES: [&str; 10] = [
 ];
 
 impl Options {
+    /// The memory model: the one that was asked for, or what suits the strategy.
+    pub(crate) fn memory(&self) -> Memory {
+        self.memory.unwrap_or(match self.strategy {
+            Strategy::Exhaustive => Memory::Rc11,
+            _ => Memory::Sc,
+        })
+    }
+
     /// Applies the variables of the environment.
     pub(crate) fn override_by(
         &mut self,
@@ -142,13 +150,7 @@ impl Options {
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "RADDLE_STRATEGY" => self.strategy = value.parse()?,
-            "RADDLE_MEMORY" => {
-                self.memory = Some(match value {
-                    "sc" => Memory::Sc,
-                    "rc11" => Memory::Rc11,
-                    _ => return Err("use `sc` or `rc11`".into()),
-                })
-            }
+            "RADDLE_MEMORY" => self.memory = Some(value.parse()?),
             "RADDLE_SEED" => self.seed = number(value)?,
             "RADDLE_EXECUTIONS" => self.executions = number(value)?,
             "RADDLE_BUDGET" => {
@@ -199,6 +201,27 @@ fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(help()),
     };
     Duration::try_from_secs_f64(seconds).map_err(|_| help())
+}
+
+impl std::str::FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Memory, String> {
+        match text {
+            "sc" => Ok(Memory::Sc),
+            "rc11" => Ok(Memory::Rc11),
+            _ => Err("use `sc` or `rc11`".into()),
+        }
+    }
+}
+
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Memory::Sc => "sc",
+            Memory::Rc11 => "rc11",
+        })
+    }
 }
 
 impl std::str::FromStr for Strategy {

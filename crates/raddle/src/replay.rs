@@ -8,13 +8,14 @@ use raddle_engine::engine::Backend;
 use raddle_engine::search::Found;
 use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
-use raddle_engine::{Config, Outcome, Search};
+use raddle_engine::{Config, Outcome, Schedule, Search};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind, render};
 
 use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
+use crate::options::Memory;
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -27,6 +28,22 @@ pub(crate) struct Request {
     pub(crate) path: PathBuf,
     pub(crate) failure: Failure,
     force: bool,
+}
+
+impl Request {
+    /// The memory model under which the failure was found.
+    pub(crate) fn memory(&self) -> Memory {
+        match self.failure.found_by.memory.as_deref().map_or(Ok(Memory::Sc), str::parse) {
+            Ok(memory) => memory,
+            Err(_) => end(
+                REFUSED,
+                &format!(
+                    "error: {} names a memory model that this Raddle does not have",
+                    self.path.display()
+                ),
+            ),
+        }
+    }
 }
 
 /// What `RADDLE_REPLAY` asks for. A file that cannot be used ends the process with one sentence.
@@ -56,8 +73,8 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
             ),
         );
     }
-    let schedule = recorded.schedule.0.clone();
-    let mut search = Search::new(config, || Box::new(Scripted::new(Vec::new())), classifier);
+    let schedule = Schedule { threads: recorded.schedule.0.clone(), look_back: recorded.look_back.0.clone() };
+    let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier);
     // How long it is decides what is recorded; under a debugger it is made only once.
     let steps = match config.backend {
         Backend::Coroutines => search.rerun(&schedule, run).steps,

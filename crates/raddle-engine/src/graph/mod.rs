@@ -22,17 +22,8 @@ pub(crate) use explore::{Answer, Location, Request};
 use event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use views::{Views, join};
 
-use crate::event::Order;
+pub use crate::memory::Model;
 use crate::thread::ThreadId;
-
-/// Which values a read may see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// Sequential consistency.
-    Sc,
-    /// The memory model of C++20, as repaired by Lahav et al. (PLDI 2017).
-    Rc11,
-}
 
 /// An execution graph.
 #[derive(Clone, Debug)]
@@ -571,16 +562,6 @@ impl Graph {
                 }
             }
         }
-    }
-}
-
-impl Order {
-    pub(crate) fn acquires(self) -> bool {
-        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
-    }
-
-    pub(crate) fn releases(self) -> bool {
-        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
     }
 }
 

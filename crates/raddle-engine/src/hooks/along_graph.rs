@@ -8,7 +8,8 @@ use crate::graph::event::{Access, NONE};
 use crate::thread::{Start, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
-/// An access to memory; returns what it reads. `action` tells what to record, given that.
+/// An access to memory; returns what it reads. `action` tells what to record, given that and what memory held (for a store:
+/// holds then).
 ///
 /// # Safety
 /// As for the functions of [`super`].
@@ -18,7 +19,7 @@ pub(super) unsafe fn access<T: Int>(
     place: *mut T,
     access: Access,
     order: Order,
-    action: impl FnOnce(T) -> Action,
+    action: impl FnOnce(T, T) -> Action,
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
@@ -32,11 +33,13 @@ pub(super) unsafe fn access<T: Int>(
                 Some(Location { address: place.addr(), size: size_of::<T>() as u8, value })
             };
             let (read, write) = engine.take_step(access, order, location, NONE, caller.pc);
+            let held = place.read_volatile();
             if let Some(value) = write {
-                place.write_volatile(T::narrow(value));
+                place.write_volatile(T::narrow(value.into()));
             }
-            let read = T::narrow(read);
-            engine.record(|| action(read));
+            let read = T::narrow(read.into());
+            let newest = if matches!(access, Access::Store(_)) { place.read_volatile() } else { held };
+            engine.record(|| action(read, newest));
             read
         })
     }

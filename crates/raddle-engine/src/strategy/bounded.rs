@@ -3,7 +3,8 @@
 //! An interleaving is named by its *deviations*: the choices at which it does not take the default (the current thread if
 //! it can go on, else the next in turn). The name is unique, so no interleaving is made twice. Each execution that was
 //! made is a node; its children add one deviation after its last. A deviation while the current thread could go on is a
-//! preemption and counts; one where it could not is free.
+//! preemption and counts; one where it could not is free. Under a weak memory model, an access that does not go to the newest
+//! store deviates too, and counts as a preemption.
 //!
 //! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each giving one
 //! random child at a time, so that the search spreads over the whole tree instead of exhausting one corner first.
@@ -27,6 +28,8 @@ pub struct Bounded {
     deviations: Vec<Deviation>,
     /// How many of them have happened.
     taken: usize,
+    /// How many choices of either kind were made.
+    choices: u32,
     preemptions: usize,
     /// Children of the execution that is being made.
     free: Vec<Deviation>,
@@ -45,7 +48,8 @@ pub struct Bounded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Deviation {
     choice: u32,
-    thread: ThreadId,
+    /// The thread, or how far back an access goes.
+    to: u16,
 }
 
 #[derive(Debug)]
@@ -78,6 +82,7 @@ impl Bounded {
             bound: 0,
             deviations: Vec::new(),
             taken: 0,
+            choices: 0,
             preemptions: 0,
             free: Vec::new(),
             preempting: Vec::new(),
@@ -87,6 +92,24 @@ impl Bounded {
             dropped: false,
             begun: false,
             cut: false,
+        }
+    }
+
+    /// Makes a choice: the default, unless it is the turn of a deviation. Beyond the last of them, the others are children.
+    fn deviate(&mut self, default: u16, others: impl Iterator<Item = u16>, free: bool) -> u16 {
+        let choice = self.choices;
+        self.choices += 1;
+        match self.deviations.get(self.taken) {
+            Some(deviation) if deviation.choice == choice => {
+                self.taken += 1;
+                deviation.to
+            }
+            Some(_) => default,
+            None => {
+                let children = if free { &mut self.free } else { &mut self.preempting };
+                children.extend(others.map(|to| Deviation { choice, to }));
+                default
+            }
         }
     }
 
@@ -130,6 +153,7 @@ impl Strategy for Bounded {
     fn begin(&mut self, _execution: u64) -> bool {
         self.deviations.clear();
         self.taken = 0;
+        self.choices = 0;
         self.preemptions = 0;
         if !self.begun {
             self.begun = true;
@@ -151,20 +175,13 @@ impl Strategy for Bounded {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        let choice = point.choice as u32;
-        if let Some(deviation) = self.deviations.get(self.taken) {
-            if deviation.choice == choice {
-                self.taken += 1;
-                return deviation.thread;
-            }
-            return point.default_choice();
-        }
         let default = point.default_choice();
-        let children = if point.current_can_go_on() { &mut self.preempting } else { &mut self.free };
-        children.extend(
-            point.runnable.iter().filter(|&&t| t != default).map(|&thread| Deviation { choice, thread }),
-        );
-        default
+        let others = point.runnable.iter().copied().filter(|&thread| thread != default);
+        self.deviate(default, others, !point.current_can_go_on())
+    }
+
+    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
+        self.deviate(0, 1..ways as u16, false).into()
     }
 
     fn end(&mut self, _choices: usize) {

@@ -1,6 +1,7 @@
 //! How the next schedule is picked. One file per strategy; all of them implement [`Strategy`].
 
 mod bounded;
+mod look_back;
 mod pct;
 mod pos;
 mod random;
@@ -66,6 +67,10 @@ pub trait Strategy {
 
     /// The thread that goes on: one of [`Point::runnable`].
     fn choose(&mut self, point: &Point<'_>) -> ThreadId;
+
+    /// How far back in modification order an access goes that could go to so many places: below `ways`, 0 is the newest.
+    /// `choice` accesses had a choice before in this execution.
+    fn look_back(&mut self, ways: usize, choice: usize) -> usize;
 
     /// The execution is over, with this many choices.
     fn end(&mut self, _choices: usize) {}

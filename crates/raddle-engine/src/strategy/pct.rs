@@ -6,6 +6,7 @@
 //! Deviations: only points with more than one runnable thread count as steps; k is taken from execution 0, which has no
 //! change points, doubled so that longer executions are covered too; threads are given priorities as they first appear.
 
+use super::look_back::LookBack;
 use super::{Point, Strategy};
 use crate::rng::Rng;
 use crate::thread::ThreadId;
@@ -16,6 +17,7 @@ pub struct Pct {
     seed: u64,
     depth: usize,
     rng: Rng,
+    look_back: LookBack,
     /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`].
     priorities: Vec<u64>,
     /// The choices at which the running thread falls, in descending order.
@@ -34,6 +36,7 @@ impl Pct {
             seed,
             depth: depth.max(1),
             rng: Rng::new(seed),
+            look_back: LookBack::default(),
             priorities: Vec::new(),
             change_points: Vec::new(),
             length: 0,
@@ -64,6 +67,7 @@ impl Pct {
 impl Strategy for Pct {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.look_back.begin();
         self.priorities.clear();
         self.change_points.clear();
         self.first = execution == 0;
@@ -85,6 +89,10 @@ impl Strategy for Pct {
             chosen = self.highest(point);
         }
         chosen
+    }
+
+    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
+        self.look_back.choose(&mut self.rng, ways)
     }
 
     fn end(&mut self, choices: usize) {

@@ -4,6 +4,7 @@
 //! pending event that conflicts with the one that ran, are given new ones. Needs neither depth nor length, and samples
 //! partial orders far more evenly than a random walk.
 
+use super::look_back::LookBack;
 use super::{Point, Strategy};
 use crate::rng::Rng;
 use crate::thread::ThreadId;
@@ -13,6 +14,7 @@ use crate::thread::ThreadId;
 pub struct Pos {
     seed: u64,
     rng: Rng,
+    look_back: LookBack,
     /// Priorities of the threads' pending events; 0 is unknown.
     priorities: Vec<u64>,
 }
@@ -20,7 +22,7 @@ pub struct Pos {
 impl Pos {
     /// Partial order sampling with this seed.
     pub fn new(seed: u64) -> Pos {
-        Pos { seed, rng: Rng::new(seed), priorities: Vec::new() }
+        Pos { seed, rng: Rng::new(seed), look_back: LookBack::default(), priorities: Vec::new() }
     }
 
     fn priority(&mut self, thread: ThreadId) -> &mut u64 {
@@ -38,6 +40,7 @@ impl Pos {
 impl Strategy for Pos {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.look_back.begin();
         self.priorities.clear();
         true
     }
@@ -55,6 +58,10 @@ impl Strategy for Pos {
             }
         }
         chosen
+    }
+
+    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
+        self.look_back.choose(&mut self.rng, ways)
     }
 
     fn is_indexed(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Uniform random choice among the threads that can go on.
 
+use super::look_back::LookBack;
 use super::{Point, Strategy};
 use crate::rng::Rng;
 use crate::thread::ThreadId;
@@ -9,24 +10,30 @@ use crate::thread::ThreadId;
 pub struct Random {
     seed: u64,
     rng: Rng,
+    look_back: LookBack,
 }
 
 impl Random {
     /// The random strategy of this seed.
     pub fn new(seed: u64) -> Random {
-        Random { seed, rng: Rng::new(seed) }
+        Random { seed, rng: Rng::new(seed), look_back: LookBack::default() }
     }
 }
 
 impl Strategy for Random {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.look_back.begin();
         true
     }
 
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
         point.runnable[self.rng.below(point.runnable.len())]
+    }
+
+    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
+        self.look_back.choose(&mut self.rng, ways)
     }
 
     fn is_indexed(&self) -> bool {

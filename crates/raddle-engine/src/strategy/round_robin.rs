@@ -1,21 +1,32 @@
 //! Round robin: each thread runs for a fixed number of choices, then the next in turn. The quantum grows by one with each
 //! execution, until a whole execution fits into it.
 
+use super::look_back::LookBack;
 use super::{Point, Strategy};
+use crate::rng::Rng;
 use crate::thread::ThreadId;
 
 /// See the [module](self).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RoundRobin {
     quantum: u64,
     left: u64,
     longest: usize,
+    /// For what threads in turn leave open.
+    rng: Rng,
+    look_back: LookBack,
 }
 
 impl RoundRobin {
     /// Round robin, beginning with a quantum of one.
     pub fn new() -> RoundRobin {
-        RoundRobin::default()
+        RoundRobin { quantum: 0, left: 0, longest: 0, rng: Rng::new(0), look_back: LookBack::default() }
+    }
+}
+
+impl Default for RoundRobin {
+    fn default() -> RoundRobin {
+        RoundRobin::new()
     }
 }
 
@@ -23,6 +34,8 @@ impl Strategy for RoundRobin {
     fn begin(&mut self, execution: u64) -> bool {
         self.quantum = execution + 1;
         self.left = self.quantum;
+        self.rng = Rng::of_execution(0, execution);
+        self.look_back.begin();
         execution == 0 || self.quantum <= self.longest as u64 + 1
     }
 
@@ -33,6 +46,10 @@ impl Strategy for RoundRobin {
         }
         self.left = self.quantum - 1;
         point.next_in_turn()
+    }
+
+    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
+        self.look_back.choose(&mut self.rng, ways)
     }
 
     fn end(&mut self, choices: usize) {

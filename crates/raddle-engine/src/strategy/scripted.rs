@@ -1,19 +1,20 @@
 //! A given schedule: what a person wrote down, or what a failure file recorded.
 
 use super::{Point, Strategy};
+use crate::schedule::Schedule;
 use crate::thread::ThreadId;
 
-/// Takes the given threads at the first choices, then lets each thread run as long as it can. Makes one execution.
+/// Makes the given choices, then lets each thread run as long as it can and read the newest values. Makes one execution.
 ///
 /// A choice that names a thread which cannot go on ends the execution as [`Diverged`](crate::Outcome::Diverged).
 #[derive(Debug)]
 pub struct Scripted {
-    script: Vec<ThreadId>,
+    script: Schedule,
 }
 
 impl Scripted {
     /// The strategy that follows this script.
-    pub fn new(script: Vec<ThreadId>) -> Scripted {
+    pub fn new(script: Schedule) -> Scripted {
         Scripted { script }
     }
 }
@@ -24,7 +25,11 @@ impl Strategy for Scripted {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        self.script.get(point.choice).copied().unwrap_or_else(|| point.default_choice())
+        self.script.threads.get(point.choice).copied().unwrap_or_else(|| point.default_choice())
+    }
+
+    fn look_back(&mut self, _ways: usize, choice: usize) -> usize {
+        self.script.look_back.get(choice).copied().unwrap_or(0).into()
     }
 
     fn is_indexed(&self) -> bool {

@@ -94,8 +94,9 @@ pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut P
     let found = &failure.found_by;
     page.blank();
     let text = format!(
-        "strategy {}, seed {}, execution {}",
+        "strategy {}{}, seed {}, execution {}",
         found.strategy,
+        found.memory.as_ref().map(|memory| format!(", memory {memory}")).unwrap_or_default(),
         found.seed,
         words::counted(found.execution, "").trim_end_matches(['s', ' '])
     );

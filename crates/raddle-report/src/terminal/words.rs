@@ -11,12 +11,23 @@ pub(super) fn tag(thread: u32) -> String {
 /// What an event did, as a line of code where it has one.
 pub(super) fn event(action: &Action, places: &Places) -> String {
     let number = |value: Value, size: u8| places.pointer(value, size).unwrap_or_else(|| number(value, size));
+    let older = |newest: &Option<Value>, size: u8| match newest {
+        Some(newest) => format!(", an older value: the newest is {}", number(*newest, size)),
+        None => String::new(),
+    };
     match action {
-        Action::Load { place, order, value } => {
-            format!("{}.load({}) -> {}", places.name(place), only(*order), number(*value, place.size))
+        Action::Load { place, order, value, newest } => {
+            let (value, older) = (number(*value, place.size), older(newest, place.size));
+            format!("{}.load({}) -> {value}{older}", places.name(place), only(*order))
         }
-        Action::Store { place, order, value } => {
-            format!("{}.store({}{})", places.name(place), number(*value, place.size), also(*order))
+        Action::Store { place, order, value, newest } => {
+            let overtaken = match newest {
+                Some(newest) => {
+                    format!(", overtaken by an earlier store: it stays {}", number(*newest, place.size))
+                }
+                None => String::new(),
+            };
+            format!("{}.store({}{}){overtaken}", places.name(place), number(*value, place.size), also(*order))
         }
         Action::Rmw { place, order, op, read, written } => {
             let name = places.name(place);
@@ -28,16 +39,17 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
                 None => format!("{name}.{op}({}) -> {before}, now {after}", only(*order)),
             }
         }
-        Action::Cas { place, order, expected, new, read } => {
+        Action::Cas { place, order, expected, new, read, newest } => {
             let size = place.size;
             let result = if read == expected { "Ok" } else { "Err" };
             format!(
-                "{}.compare_exchange({}, {}{}) -> {result}({})",
+                "{}.compare_exchange({}, {}{}) -> {result}({}){}",
                 places.name(place),
                 number(*expected, size),
                 number(*new, size),
                 also(*order),
-                number(*read, size)
+                number(*read, size),
+                older(newest, size)
             )
         }
         Action::Fence { order } => format!("fence({})", name(*order)),

@@ -118,15 +118,15 @@ pub(crate) fn unnamed(address: u64) -> Place {
 }
 
 pub(crate) fn load(place: Place, order: Order, value: u128) -> Action {
-    Action::Load { place, order, value: Value(value) }
+    Action::Load { place, order, value: Value(value), newest: None }
 }
 
 pub(crate) fn store(place: Place, order: Order, value: u128) -> Action {
-    Action::Store { place, order, value: Value(value) }
+    Action::Store { place, order, value: Value(value), newest: None }
 }
 
 pub(crate) fn cas(place: Place, order: Order, expected: u128, new: u128, read: u128) -> Action {
-    Action::Cas { place, order, expected: Value(expected), new: Value(new), read: Value(read) }
+    Action::Cas { place, order, expected: Value(expected), new: Value(new), read: Value(read), newest: None }
 }
 
 pub(crate) fn rmw(op: &str, place: Place, order: Order, read: u128, written: u128) -> Action {

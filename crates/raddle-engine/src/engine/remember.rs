@@ -1,0 +1,110 @@
+//! What accesses see and what they are ordered by, where that is more than what memory holds: see [`crate::memory`].
+//!
+//! Everything here is reached only if the engine has a [`Memory`](crate::memory::Memory): under sequential consistency, without
+//! anything that needs clocks, reads see what memory holds and nothing is remembered.
+
+use super::{Engine, Outcome};
+use crate::event::Order;
+use crate::memory::{Access, Memory, Model};
+use crate::thread::ThreadId;
+
+impl Engine {
+    /// Whether anything is remembered.
+    #[inline(always)]
+    pub(crate) fn remembers(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Whether reads may see older values.
+    #[inline]
+    pub(crate) fn is_weak(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
+    }
+
+    /// The current thread loads; returns what it reads.
+    #[inline(never)]
+    pub(crate) fn remember_load(&mut self, access: Access) -> u128 {
+        self.choosing(|memory, look_back| memory.load(access, look_back))
+    }
+
+    /// The current thread stores; returns whether memory is to hold the new value.
+    #[inline(never)]
+    pub(crate) fn remember_store(&mut self, access: Access, value: u128) -> bool {
+        self.choosing(|memory, look_back| memory.store(access, value, look_back))
+    }
+
+    /// The current thread modifies what memory holds.
+    #[inline(never)]
+    pub(crate) fn remember_rmw(&mut self, access: Access, written: u128) {
+        if let Some(memory) = &mut self.memory {
+            memory.rmw(access, written);
+        }
+    }
+
+    /// The current thread exchanges, if it reads what it expects; returns what it reads.
+    #[inline(never)]
+    pub(crate) fn remember_exchange(
+        &mut self,
+        access: Access,
+        failure: Order,
+        [expected, new]: [u128; 2],
+    ) -> u128 {
+        self.choosing(|memory, look_back| memory.compare_exchange(access, failure, expected, new, look_back))
+    }
+
+    /// The current thread makes a fence.
+    pub(crate) fn remember_fence(&mut self, order: Order) {
+        let thread = self.current;
+        if let Some(memory) = &mut self.memory {
+            memory.sync.fence(thread, order);
+        }
+    }
+
+    /// The current thread has made another.
+    pub(crate) fn remember_spawn(&mut self, child: ThreadId) {
+        let parent = self.current;
+        if let Some(memory) = &mut self.memory {
+            memory.sync.spawn(parent, child);
+        }
+    }
+
+    /// The current thread has seen the end of another.
+    pub(crate) fn remember_join(&mut self, joined: ThreadId) {
+        let joiner = self.current;
+        if let Some(memory) = &mut self.memory {
+            memory.sync.join(joiner, joined);
+        }
+    }
+
+    /// The current thread may have synchronised with any other, in code that is not instrumented.
+    pub(crate) fn remember_unseen_synchronisation(&mut self) {
+        let thread = self.current;
+        if let Some(memory) = &mut self.memory {
+            memory.sync.acquire_all(thread);
+        }
+    }
+
+    /// Runs an access that may have a choice, and notes what was chosen.
+    #[inline]
+    fn choosing<T>(&mut self, access: impl FnOnce(&mut Memory, &mut dyn FnMut(usize) -> usize) -> T) -> T {
+        let Engine { memory, strategy, look_back, points, .. } = self;
+        let memory = memory.as_mut().expect("the engine remembers");
+        let mut diverged = false;
+        let result = access(memory, &mut |ways| {
+            let choice = strategy.look_back(ways, look_back.len());
+            if choice >= ways {
+                diverged = true;
+                return 0;
+            }
+            if let Some(log) = points {
+                log.note_look_back(choice, ways);
+            }
+            look_back.push(choice as u16);
+            choice
+        });
+        if diverged {
+            self.stop(Outcome::Diverged { choice: self.schedule.len() });
+        }
+        result
+    }
+}

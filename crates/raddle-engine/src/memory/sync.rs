@@ -1,0 +1,359 @@
+//! What happened before what: the happens-before order of C++20, along one execution.
+//!
+//! Each thread has a view of what happened before its next step, which it hands on with what it stores and takes over from
+//! what it loads:
+//!
+//! - A release store hands on all the thread has seen, a relaxed one what the thread had seen at its last release fence.
+//! - An acquire load takes over at once what the store handed on, a relaxed one keeps it for a later acquire fence.
+//! - A read-modify-write hands on what it read too, whatever its order: release sequences are made of nothing else.
+//!
+//! The time of a thread advances when it has handed on its current view: events of one time are the same to all others.
+//! What may be more than C++20 has, never less, is left to [`Sync::acquire_all`].
+//!
+//! Fences that are sequentially consistent are numbered. They do not synchronise by themselves, but what a fence's thread had
+//! seen binds the reads that happen after a later fence ([`Sync::seen_by_fences`]).
+
+use super::clock::{Clock, FIRST, Time};
+use crate::event::Order;
+use crate::thread::ThreadId;
+
+/// What happened before some event.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// The events, by thread.
+    pub clock: Clock,
+    /// How many sequentially consistent fences had been made up to the last of them that happened before.
+    pub fences: u32,
+}
+
+/// What a store hands on to those who load from it.
+pub type Message = View;
+
+impl View {
+    /// Takes over what another view has.
+    #[inline]
+    pub fn join(&mut self, other: &View) {
+        self.clock.join(&other.clock);
+        self.fences = self.fences.max(other.fences);
+    }
+
+    /// Forgets everything, and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.clock.clear();
+        self.fences = 0;
+    }
+}
+
+impl Clone for View {
+    #[inline]
+    fn clone(&self) -> View {
+        View { clock: self.clock.clone(), fences: self.fences }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &View) {
+        self.clock.clone_from(&other.clock);
+        self.fences = other.fences;
+    }
+}
+
+/// The synchronisation state of one thread.
+#[derive(Clone, Debug, Default)]
+struct ThreadView {
+    /// What happened before the thread's next step.
+    current: View,
+    /// What its relaxed loads have read: an acquire fence takes it over.
+    acquirable: View,
+    /// What it had seen at its last release fence: its relaxed stores hand it on.
+    released: View,
+}
+
+/// The synchronisation state of all threads.
+#[derive(Debug, Default)]
+pub struct Sync {
+    /// By thread. The first `alive` belong to the current execution; the memory of the rest is kept.
+    threads: Vec<ThreadView>,
+    alive: usize,
+    /// For each sequentially consistent fence, what it and all before it had seen. Those of the current execution are the first
+    /// `fences`.
+    seen_by_fences: Vec<Clock>,
+    fences: u32,
+}
+
+impl Sync {
+    /// Begins an execution: there is thread 0.
+    pub fn begin(&mut self) {
+        self.alive = 0;
+        self.fences = 0;
+        self.new_thread();
+    }
+
+    /// What happened before the next step of a thread.
+    #[inline]
+    pub fn view(&self, thread: ThreadId) -> &View {
+        &self.threads[usize::from(thread)].current
+    }
+
+    /// The time of the thread's next step.
+    #[inline]
+    pub fn now(&self, thread: ThreadId) -> Time {
+        self.view(thread).clock.get(thread)
+    }
+
+    /// Whether what `thread` did at `time` happened before the next step of `observer`.
+    #[inline]
+    pub fn happened_before(&self, thread: ThreadId, time: Time, observer: ThreadId) -> bool {
+        self.view(observer).clock.knows(thread, time)
+    }
+
+    /// A thread makes another.
+    pub fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
+        while self.alive <= usize::from(child) {
+            self.new_thread();
+        }
+        let [parent_view, child_view] = self.two(parent, child);
+        child_view.current.join(&parent_view.current);
+        self.tick(parent);
+    }
+
+    /// A thread has seen the end of another.
+    pub fn join(&mut self, joiner: ThreadId, joined: ThreadId) {
+        let [joiner, joined] = self.two(joiner, joined);
+        joiner.current.join(&joined.current);
+    }
+
+    /// A thread loads from a store that carries `message`.
+    #[inline]
+    pub fn load(&mut self, thread: ThreadId, order: Order, message: &Message) {
+        let thread = &mut self.threads[usize::from(thread)];
+        let into = if order.acquires() { &mut thread.current } else { &mut thread.acquirable };
+        into.join(message);
+    }
+
+    /// A thread stores; `message` becomes what the store carries.
+    #[inline]
+    pub fn store(&mut self, thread: ThreadId, order: Order, message: &mut Message) {
+        message.clone_from(self.handed_on(thread, order));
+        self.advance_if_released(thread, order);
+    }
+
+    /// A thread reads and modifies. `message` is that of the store it reads from, and becomes that of its own.
+    #[inline]
+    pub fn rmw(&mut self, thread: ThreadId, order: Order, message: &mut Message) {
+        self.load(thread, order, message);
+        message.join(self.handed_on(thread, order));
+        self.advance_if_released(thread, order);
+    }
+
+    /// A thread makes a fence.
+    pub fn fence(&mut self, thread: ThreadId, order: Order) {
+        let view = &mut self.threads[usize::from(thread)];
+        if order.acquires() {
+            view.current.join(&view.acquirable);
+        }
+        if order == Order::SeqCst {
+            self.number_fence(thread);
+        }
+        let view = &mut self.threads[usize::from(thread)];
+        if order.releases() {
+            view.released.clone_from(&view.current);
+        }
+        self.advance_if_released(thread, order);
+    }
+
+    /// A thread takes over all that every thread has done so far: for synchronisation that cannot be seen exactly.
+    pub fn acquire_all(&mut self, thread: ThreadId) {
+        for other in (0..self.alive as ThreadId).filter(|&other| other != thread) {
+            self.join(thread, other);
+            self.tick(other);
+        }
+    }
+
+    /// A message that hands on all that every thread has done so far.
+    pub fn release_all(&mut self) -> Message {
+        let mut message = Message::default();
+        for thread in 0..self.alive as ThreadId {
+            message.join(self.view(thread));
+            self.tick(thread);
+        }
+        message
+    }
+
+    /// What had been seen by the sequentially consistent fences that were made up to the last one that happened before the
+    /// thread's next step. Nothing if there is none.
+    #[inline]
+    pub fn seen_by_fences(&self, thread: ThreadId) -> Option<&Clock> {
+        self.seen_by(self.view(thread).fences)
+    }
+
+    /// What had been seen by all sequentially consistent fences so far.
+    #[inline]
+    pub fn seen_by_all_fences(&self) -> Option<&Clock> {
+        self.seen_by(self.fences)
+    }
+
+    /// Sequentially consistent fences so far.
+    #[inline]
+    pub fn fences(&self) -> u32 {
+        self.fences
+    }
+
+    /// What a store of the thread hands on.
+    #[inline]
+    fn handed_on(&self, thread: ThreadId, order: Order) -> &View {
+        let thread = &self.threads[usize::from(thread)];
+        if order.releases() { &thread.current } else { &thread.released }
+    }
+
+    #[inline]
+    fn advance_if_released(&mut self, thread: ThreadId, order: Order) {
+        if order.releases() {
+            self.tick(thread);
+        }
+    }
+
+    /// What the thread does from now on is not part of what it has handed on.
+    #[inline]
+    fn tick(&mut self, thread: ThreadId) {
+        let next = self.now(thread) + 1;
+        self.threads[usize::from(thread)].current.clock.set(thread, next);
+    }
+
+    fn seen_by(&self, fences: u32) -> Option<&Clock> {
+        fences.checked_sub(1).map(|last| &self.seen_by_fences[last as usize])
+    }
+
+    fn number_fence(&mut self, thread: ThreadId) {
+        let number = self.fences as usize;
+        self.fences += 1;
+        if number == self.seen_by_fences.len() {
+            self.seen_by_fences.push(Clock::default());
+        }
+        let (before, this) = self.seen_by_fences.split_at_mut(number);
+        let view = &mut self.threads[usize::from(thread)].current;
+        this[0].clone_from(&view.clock);
+        if let Some(last) = before.last() {
+            this[0].join(last);
+        }
+        view.fences = self.fences;
+    }
+
+    fn new_thread(&mut self) {
+        let id = self.alive;
+        if id == self.threads.len() {
+            self.threads.push(ThreadView::default());
+        }
+        self.alive += 1;
+        let thread = &mut self.threads[id];
+        thread.current.clear();
+        thread.acquirable.clear();
+        thread.released.clear();
+        thread.current.clock.set(id as ThreadId, FIRST);
+    }
+
+    fn two(&mut self, first: ThreadId, second: ThreadId) -> [&mut ThreadView; 2] {
+        let indices: [usize; 2] = [first.into(), second.into()];
+        self.threads.get_disjoint_mut(indices).expect("two threads that were made")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(count: ThreadId) -> Sync {
+        let mut sync = Sync::default();
+        sync.begin();
+        (1..count).for_each(|child| sync.spawn(0, child));
+        sync
+    }
+
+    /// Whether what thread 0 does now is known to thread 1 once it has done `receive` with what thread 0 did in `send`.
+    #[track_caller]
+    fn check(
+        known: bool,
+        send: impl FnOnce(&mut Sync, &mut Message),
+        receive: impl FnOnce(&mut Sync, &mut Message),
+    ) {
+        let mut sync = threads(3);
+        let now = sync.now(0);
+        let mut message = Message::default();
+        send(&mut sync, &mut message);
+        receive(&mut sync, &mut message);
+        assert_eq!(sync.happened_before(0, now, 1), known);
+        assert!(!sync.happened_before(0, sync.now(0), 1), "what comes later is never known");
+    }
+
+    #[test]
+    fn release_and_acquire_synchronise() {
+        use Order::*;
+        for (released, acquired) in
+            [(Release, Acquire), (SeqCst, SeqCst), (Relaxed, Acquire), (Release, Relaxed)]
+        {
+            check(
+                released != Relaxed && acquired != Relaxed,
+                |sync, message| sync.store(0, released, message),
+                |sync, message| sync.load(1, acquired, message),
+            );
+        }
+    }
+
+    #[test]
+    fn fences_make_relaxed_accesses_synchronise() {
+        let send = |sync: &mut Sync, message: &mut Message| {
+            sync.fence(0, Order::Release);
+            sync.store(0, Order::Relaxed, message);
+        };
+        let receive = |sync: &mut Sync, message: &mut Message| {
+            sync.load(1, Order::Relaxed, message);
+            sync.fence(1, Order::Acquire);
+        };
+        check(true, send, receive);
+        check(false, send, |sync, message| sync.load(1, Order::Relaxed, message));
+        check(false, |sync, message| sync.store(0, Order::Relaxed, message), receive);
+    }
+
+    #[test]
+    fn a_release_sequence_goes_on_through_rmws_only() {
+        let send = |sync: &mut Sync, message: &mut Message| sync.store(0, Order::Release, message);
+        check(true, send, |sync, message| {
+            sync.rmw(2, Order::Relaxed, message);
+            sync.load(1, Order::Acquire, message);
+        });
+        check(false, send, |sync, message| {
+            sync.store(0, Order::Relaxed, message);
+            sync.load(1, Order::Acquire, message);
+        });
+    }
+
+    #[test]
+    fn joining_a_thread_takes_over_what_it_did() {
+        let mut sync = threads(2);
+        let now = sync.now(1);
+        assert!(!sync.happened_before(1, now, 0));
+        sync.join(0, 1);
+        assert!(sync.happened_before(1, now, 0));
+    }
+
+    #[test]
+    fn sequentially_consistent_fences_do_not_synchronise_but_know_each_other() {
+        let mut sync = threads(2);
+        let now = sync.now(0);
+        sync.fence(0, Order::SeqCst);
+        assert!(sync.seen_by_fences(1).is_none());
+        sync.fence(1, Order::SeqCst);
+        assert!(!sync.happened_before(0, now, 1));
+        assert!(sync.seen_by_fences(1).unwrap().knows(0, now));
+    }
+
+    #[test]
+    fn acquiring_all_takes_over_what_was_done_and_no_more() {
+        let mut sync = threads(3);
+        let before = sync.now(2);
+        sync.acquire_all(1);
+        assert!(sync.happened_before(2, before, 1));
+        assert!(!sync.happened_before(2, sync.now(2), 1));
+        assert!(!sync.happened_before(1, sync.now(1), 2));
+    }
+}
