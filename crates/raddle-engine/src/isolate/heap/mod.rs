@@ -95,7 +95,7 @@ pub fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
         Source::Engine => with_arena(|arena| arena.allocate(size, align)),
         _ => {
             let thread = current();
-            of_thread(thread).allocate(size, align, thread, HEAPS.policy.get())
+            of_thread(thread).allocate(size, align, thread)
         }
     }
 }

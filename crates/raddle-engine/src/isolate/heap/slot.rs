@@ -34,10 +34,10 @@ const STATE: usize = LARGE_INDEX + (16 << 20);
 const RECORDS: usize = STATE + PAGE;
 const MOST_RECORDS: usize = (SLOT - RECORDS) / size_of::<Record>();
 
-/// Blocks from this size on are whole pages, which can be protected when they are free.
+/// Blocks that hold more than this are whole pages, which can be protected when they are free.
 const LARGE: usize = 128 << 10;
 
-/// What a thread may use of each zone before freed blocks are used again under every policy.
+/// What a thread may use of each zone before blocks that it frees are used again under every policy.
 const QUARANTINE: usize = 256 << 20;
 
 /// What freed memory is filled with: no address, no small number, no text.
@@ -142,29 +142,44 @@ impl Slot {
     }
 
     #[inline]
-    pub(super) fn allocate(&mut self, size: usize, align: usize, by: ThreadId, policy: Policy) -> *mut u8 {
-        if size > ZONE || align > ZONE / 2 {
+    pub(super) fn allocate(&mut self, size: usize, align: usize, by: ThreadId) -> *mut u8 {
+        if size > ZONE || align > ZONE {
             return ptr::null_mut();
         }
         let (class, capacity) = class_of(size.max(1));
         if self.any_free
-            && (policy == Policy::Reuse || self.is_over_quarantine())
             && let Some(block) = self.take_free(class, align)
         {
             // SAFETY: a free block, which is this thread's now.
             return unsafe { (*block).revive(size, by) };
         }
-        let (next, index, granule) = match size < LARGE {
-            true => (self.next, SMALL_INDEX, GRANULE),
-            false => (self.next_large, LARGE_INDEX, PAGE),
-        };
-        let zone = if size < LARGE { self.start } else { self.start + ZONE };
-        let start = next.next_multiple_of(align.max(granule));
+        // One copy for each zone, with everything about it known to the compiler.
+        match capacity <= LARGE {
+            true => self.place::<0, GRANULE, SMALL_INDEX>(size, align, class, capacity, by),
+            false => self.place::<ZONE, PAGE, LARGE_INDEX>(size, align, class, capacity, by),
+        }
+    }
+
+    /// Makes a block where the used part of a zone ends.
+    #[inline(always)]
+    fn place<const ZONE_START: usize, const GRANULE: usize, const INDEX: usize>(
+        &mut self,
+        size: usize,
+        align: usize,
+        class: usize,
+        capacity: usize,
+        by: ThreadId,
+    ) -> *mut u8 {
+        let zone = self.start + ZONE_START;
+        let next = if ZONE_START == 0 { &mut self.next } else { &mut self.next_large };
+        // Alignments are powers of two.
+        let align = align.max(GRANULE);
+        let start = (*next + align - 1) & !(align - 1);
         let end = start + capacity;
         if end > zone + ZONE || self.count + 1 == MOST_RECORDS {
             return ptr::null_mut();
         }
-        *if size < LARGE { &mut self.next } else { &mut self.next_large } = end;
+        *next = end;
         self.count += 1;
         let number = self.count;
         // SAFETY: the record and the index of the block lie in the slot.
@@ -178,9 +193,9 @@ impl Slot {
                 allocated_by: by,
                 freed_by: 0,
             });
-            let index = (self.start + index) as *mut u32;
-            for granule in (start - zone) / granule..(end - zone) / granule {
-                index.add(granule).write(number as u32);
+            let first = ((self.start + INDEX) as *mut u32).add((start - zone) / GRANULE);
+            for granule in 0..capacity / GRANULE {
+                first.add(granule).write(number as u32);
             }
         }
         ptr::with_exposed_provenance_mut(start)
@@ -194,7 +209,7 @@ impl Slot {
         let first = self.free[class];
         // SAFETY: the list holds records of free blocks.
         unsafe {
-            if first.is_null() || !(*first).start.is_multiple_of(align) {
+            if first.is_null() || (*first).start & (align - 1) != 0 {
                 return None;
             }
             self.free[class] = (*first).next;
@@ -263,13 +278,14 @@ pub(super) unsafe fn free(
         }
         record.state = State::Free;
         record.freed_by = by;
-        if policy == Policy::Quarantine {
+        if policy == Policy::Quarantine && !freer.is_over_quarantine() {
             if record.is_large() {
                 record.protect();
                 (*state(address & !(SLOT - 1))).any_protected = true;
             } else {
                 ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(POISON, record.size);
             }
+            return Ok(());
         }
         let list = &mut freer.free[usize::from(record.class)];
         record.next = *list;
@@ -355,7 +371,7 @@ mod tests {
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        let size = prop_oneof![1..100usize, 1000..3000usize, Just(LARGE), Just(3 * LARGE)];
+        let size = prop_oneof![1..100usize, 1000..3000usize, Just(LARGE + 1), Just(3 * LARGE)];
         let align = prop_oneof![Just(16usize), Just(8), Just(64), Just(4096)];
         prop_oneof![
             3 => (size, align).prop_map(|(size, align)| Step::Allocate { size, align }),
@@ -387,7 +403,7 @@ mod tests {
         fn allocate(&mut self, thread: usize, size: usize, align: usize, policy: Policy) -> usize {
             let by = (self.first + thread) as ThreadId;
             // SAFETY: as above.
-            let start = unsafe { (*of(by)).allocate(size, align, by, policy) }.addr();
+            let start = unsafe { (*of(by)).allocate(size, align, by) }.addr();
             assert!(start != 0 && start.is_multiple_of(align));
             self.blocks.retain(|old| old.start != start || old.freed_by.is_none());
             for old in self.blocks.iter().filter(|old| old.freed_by.is_none() || policy == Policy::Quarantine)
