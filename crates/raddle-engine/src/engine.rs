@@ -120,6 +120,8 @@ pub struct Limits {
     pub stack_size: usize,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// What happens to freed memory.
+    pub allocation: heap::Policy,
     /// The longest that an execution may take, in ticks of the watchdog.
     pub max_ticks: u32,
 }
@@ -414,6 +416,7 @@ impl Engine {
         self.expired = false;
         self.ticks = 0;
         self.memory_of_round = None;
+        heap::begin(self.limits.allocation);
     }
 
     /// Abandons what is left and rolls everything back.
@@ -433,7 +436,7 @@ impl Engine {
             pages.roll_back();
         }
         self.borrowed.roll_back();
-        heap::reset();
+        heap::reset(self.alive);
         for (address, len) in self.mappings.drain(..) {
             // SAFETY: the execution mapped it and is over.
             unsafe { sys::raw_syscall(libc::SYS_munmap, [address as i64, len as i64, 0, 0, 0, 0]) };

@@ -12,6 +12,7 @@ use crate::engine::{Engine, Outcome, Shared};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::event::Access as Step;
+use crate::isolate::heap::Refusal;
 use crate::memory::{Access, Place};
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
@@ -904,15 +905,18 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
     }
 }
 
-/// The code under test frees a block that is free already: what glibc ends a process for.
+/// The code under test frees what is no live block: what glibc ends a process for.
 ///
 /// # Safety
 /// As for [`fence`].
 #[cold]
-pub unsafe fn double_free(engine: *mut Engine, address: usize) -> ! {
+pub unsafe fn bad_free(engine: *mut Engine, address: usize, refusal: Refusal) -> ! {
     // SAFETY: the caller's.
     unsafe {
-        panicked(engine, || format!("double free of {address:#x}"));
+        panicked(engine, || match refusal {
+            Refusal::Free => format!("double free of {address:#x}"),
+            Refusal::NoBlock => format!("free of {address:#x}, where no block begins"),
+        });
         end_process(engine, Some(libc::SIGABRT), 0)
     }
 }

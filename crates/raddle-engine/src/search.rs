@@ -49,6 +49,8 @@ pub struct Config {
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// What happens to freed memory.
+    pub allocation: heap::Policy,
     /// Where std notes that threads need a signal stack of their own: switched off meanwhile, for the engine has one.
     pub signal_stack_flag: Option<usize>,
     /// Where the frames of the functions begin that called the exploration, if that is known.
@@ -166,6 +168,7 @@ impl<'a> Search<'a> {
             backend: config.backend,
             stack_size: config.stack_size,
             report_leaks: config.report_leaks,
+            allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,
         };

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use crate::coroutine::Context;
 use crate::event::Pending;
+use crate::isolate::heap;
 use crate::lender::Lender;
 use crate::os_thread::OsThread;
 use crate::spin::SpinWatch;
@@ -120,6 +121,7 @@ pub(crate) type Threads = Vec<Box<VThread>>;
 impl VThread {
     pub(crate) fn new(id: usize, stack_size: usize) -> VThread {
         let slot = SlotStack::map(id, stack_size);
+        heap::map(id);
         VThread {
             id: id as ThreadId,
             state: State::Finished,

@@ -9,7 +9,7 @@ use std::ptr;
 
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks;
-use raddle_engine::isolate::heap::{self, Source};
+use raddle_engine::isolate::heap::{self, Refusal, Source};
 use raddle_engine::sys::raw_syscall;
 
 #[unsafe(no_mangle)]
@@ -116,8 +116,16 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         if source == Source::Process && !owned {
             return __libc_realloc(block, size);
         }
-        let old = if owned { heap::usable(block.cast()) } else { libc::malloc_usable_size(block) };
+        let old = match owned.then(|| heap::usable(block.cast())) {
+            Some(Ok(usable)) => usable,
+            Some(Err(refusal)) => {
+                refuse(block.addr(), refusal);
+                0
+            }
+            None => libc::malloc_usable_size(block),
+        };
         if owned && size <= old && size >= old / 2 {
+            heap::resize(block.cast(), size);
             return block;
         }
         let new = malloc(size);
@@ -135,17 +143,26 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe {
         if heap::owns(block.addr()) {
             let engine = engine_of_virtual_thread();
-            if let Some(engine) = engine {
-                hooks::forget(engine, block.addr(), heap::usable(block.cast()));
-            }
-            if !heap::free(block.cast())
-                && let Some(engine) = engine
+            if let Some(engine) = engine
+                && let Ok(usable) = heap::usable(block.cast())
             {
-                hooks::double_free(engine, block.addr());
+                hooks::forget(engine, block.addr(), usable);
+            }
+            if let Err(refusal) = heap::free(block.cast()) {
+                refuse(block.addr(), refusal);
             }
         } else if heap::source() == Source::Process {
             __libc_free(block);
         }
+    }
+}
+
+/// A block cannot be given back: ends the execution, if it is one.
+#[cold]
+fn refuse(address: usize, refusal: Refusal) {
+    if let Some(engine) = engine_of_virtual_thread() {
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::bad_free(engine, address, refusal) }
     }
 }
 

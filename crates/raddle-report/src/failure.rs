@@ -80,7 +80,7 @@ pub struct Build {
 }
 
 /// Which search found the failure, so that the same search can be run again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBy {
     /// The strategy with its parameters, as the `RADDLE_STRATEGY` variable would spell it: `random`, `pct:3`.
     pub strategy: String,
@@ -94,6 +94,10 @@ pub struct FoundBy {
     /// Number of the exploration within the test, from 0: a test may explore more than once.
     #[serde(default, skip_serializing_if = "is_zero_u32")]
     pub exploration: u32,
+    /// What happened to freed memory, as `RADDLE_ALLOCATION` would spell it.
+    /// Left out for `quarantine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<String>,
 }
 
 /// The choices of an execution: the thread taken at each point where more than one could go on, or whatever else there was to

@@ -32,7 +32,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         kind: kind(&found.outcome),
         message,
         build: build::identity(program),
-        found_by: FoundBy { strategy: String::new(), memory: None, seed: 0, execution: 0, exploration: 0 },
+        found_by: FoundBy::default(),
         schedule: Schedule(found.schedule.threads.clone()),
         look_back: Schedule(found.schedule.look_back.clone()),
         threads,

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use raddle_engine::global::{GLOBAL, PROBE};
+use raddle_engine::isolate::heap::Policy;
 use raddle_engine::memory::Model;
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
@@ -23,7 +24,7 @@ use raddle_report::{Failure, Style, render};
 
 use crate::build;
 use crate::explain::explain;
-use crate::options::{Backend, Isolation, Memory, Options, Strategy};
+use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
 
@@ -116,6 +117,12 @@ impl Explorer {
     /// How executions are kept apart.
     pub fn isolation(mut self, isolation: Isolation) -> Explorer {
         self.options.isolation = isolation;
+        self
+    }
+
+    /// What happens to memory that the code under test frees.
+    pub fn allocation(mut self, allocation: Allocation) -> Explorer {
+        self.options.allocation = allocation;
         self
     }
 
@@ -242,6 +249,11 @@ fn search(
     };
     let owned = build::owns_process();
     say_what_is_missing(owned);
+    // An execution is replayed with the heap that it was found with.
+    let allocation = match replayed {
+        Some(file) if file.failure.found_by.exploration == exploration => file.allocation(),
+        _ => options.allocation,
+    };
     let config = Config {
         executions: options.executions,
         budget: options.budget,
@@ -264,6 +276,7 @@ fn search(
         exhaustive: options.strategy == Strategy::Exhaustive,
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
+        allocation: policy(allocation),
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
         memory: match memory {
             Memory::Sc => Model::Sc,
@@ -301,6 +314,7 @@ fn search(
     failure.found_by.strategy = options.strategy.to_string();
     failure.found_by.memory = (memory != Memory::Sc).then(|| memory.to_string());
     failure.found_by.seed = options.seed;
+    failure.found_by.allocation = (allocation != Allocation::Quarantine).then(|| allocation.to_string());
     failure.found_by.execution = found.execution + 1;
     failure.found_by.exploration = exploration;
     failure.file = failure.write_new(&build::failures_directory()).ok();
@@ -365,6 +379,13 @@ fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strate
         // Its own way of choosing is the engine's.
         Strategy::Exhaustive => Box::new(RoundRobin::new()),
         Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, look_back: Vec::new() })),
+    }
+}
+
+fn policy(allocation: Allocation) -> Policy {
+    match allocation {
+        Allocation::Quarantine => Policy::Quarantine,
+        Allocation::Reuse => Policy::Reuse,
     }
 }
 

@@ -46,6 +46,6 @@ mod scenario;
 
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
-pub use options::{Backend, Isolation, Memory, Strategy};
+pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;

@@ -12,6 +12,7 @@
 //! | `RADDLE_WORKERS` | `workers` | worker processes | 1 |
 //! | `RADDLE_BACKEND` | `backend` | `coroutines`, `threads` (OS threads, for debuggers) | `coroutines` |
 //! | `RADDLE_ISOLATION` | `isolation` | `rollback`, `fork` | `rollback` |
+//! | `RADDLE_ALLOCATION` | `allocation` | freed memory: `quarantine`, `reuse` | `quarantine` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
 //! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
 //! | `RADDLE_COLOR` | – | `auto`, `always`, `never` | `auto` |
@@ -74,6 +75,17 @@ pub enum Isolation {
     Fork,
 }
 
+/// What happens to memory that the code under test frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Allocation {
+    /// It is not used again within the execution: an access to it is an error that can be seen.
+    Quarantine,
+    /// The thread that freed it gets it back with its next allocation of that size: code that takes equal addresses for
+    /// the same object (the ABA problem) fails.
+    Reuse,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) strategy: Strategy,
@@ -89,6 +101,7 @@ pub(crate) struct Options {
     pub(crate) isolation: Isolation,
     pub(crate) stack_size: usize,
     pub(crate) report_leaks: bool,
+    pub(crate) allocation: Allocation,
 }
 
 impl Default for Options {
@@ -106,6 +119,7 @@ impl Default for Options {
             isolation: Isolation::Rollback,
             stack_size: 2 << 20,
             report_leaks: true,
+            allocation: Allocation::Quarantine,
         }
     }
 }
@@ -170,6 +184,7 @@ impl Options {
                     _ => return Err("use `coroutines` or `threads`".into()),
                 }
             }
+            "RADDLE_ALLOCATION" => self.allocation = value.parse()?,
             "RADDLE_ISOLATION" => {
                 self.isolation = match value {
                     "rollback" => Isolation::Rollback,
@@ -220,6 +235,27 @@ impl std::fmt::Display for Memory {
         f.write_str(match self {
             Memory::Sc => "sc",
             Memory::Rc11 => "rc11",
+        })
+    }
+}
+
+impl std::str::FromStr for Allocation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Allocation, String> {
+        match text {
+            "quarantine" => Ok(Allocation::Quarantine),
+            "reuse" => Ok(Allocation::Reuse),
+            _ => Err("use `quarantine` or `reuse`".into()),
+        }
+    }
+}
+
+impl std::fmt::Display for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Allocation::Quarantine => "quarantine",
+            Allocation::Reuse => "reuse",
         })
     }
 }

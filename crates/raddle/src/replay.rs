@@ -15,7 +15,7 @@ use raddle_report::{Failure, Kind, render};
 use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
-use crate::options::Memory;
+use crate::options::{Allocation, Memory};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -33,14 +33,24 @@ pub(crate) struct Request {
 impl Request {
     /// The memory model under which the failure was found.
     pub(crate) fn memory(&self) -> Memory {
-        match self.failure.found_by.memory.as_deref().map_or(Ok(Memory::Sc), str::parse) {
-            Ok(memory) => memory,
+        self.parse(self.failure.found_by.memory.as_deref(), Memory::Sc, "a memory model")
+    }
+
+    /// What happened to freed memory when the failure was found.
+    pub(crate) fn allocation(&self) -> Allocation {
+        self.parse(
+            self.failure.found_by.allocation.as_deref(),
+            Allocation::Quarantine,
+            "a way to allocate memory",
+        )
+    }
+
+    fn parse<T: std::str::FromStr>(&self, text: Option<&str>, default: T, what: &str) -> T {
+        match text.map_or(Ok(default), str::parse) {
+            Ok(value) => value,
             Err(_) => end(
                 REFUSED,
-                &format!(
-                    "error: {} names a memory model that this Raddle does not have",
-                    self.path.display()
-                ),
+                &format!("error: {} names {what} that this Raddle does not have", self.path.display()),
             ),
         }
     }

@@ -209,8 +209,10 @@ impl Engine {
 
     /// A hash of all memory that an execution can change besides the stacks of its threads.
     pub(super) fn memory(&self) -> u64 {
-        let mut hash = trace::hash_memory(0, heap::used());
-        hash = trace::hash_memory(hash, self.borrowed.memory());
+        let mut hash = trace::hash_memory(0, self.borrowed.memory());
+        for block in heap::live(self.alive) {
+            hash = trace::hash_memory(hash, block.start..block.start + block.size.next_multiple_of(8));
+        }
         for page in self.pages.iter().flat_map(Pages::written) {
             hash = trace::hash_memory(hash, page);
         }

@@ -1,0 +1,302 @@
+//! Memory of two kinds at fixed addresses: what executions allocate, and what the engine does.
+//!
+//! Each virtual thread has a heap of its own ([`slot`]), which each execution starts with empty. Resetting costs the same
+//! whatever was allocated, and the address of a block depends only on what its own thread allocated and freed before: the
+//! code under test may hash or compare addresses without becoming nondeterministic, and schedules that differ in the order
+//! of independent steps lead to the same addresses. The engine has an arena ([`bump`]) that is never emptied.
+
+mod bump;
+mod slot;
+
+use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::bump::Arena;
+pub use self::slot::Refusal;
+use self::slot::Slot;
+use crate::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::sys;
+use crate::thread::ThreadId;
+
+const EXECUTION_HEAP: usize = slot::SLOTS;
+const EXECUTION_LEN: usize = slot::MOST_SLOTS * slot::SLOT;
+const ENGINE_HEAP: usize = 0x2100_0000_0000;
+const ENGINE_LEN: usize = 1 << 38;
+
+/// What happens to a block when it is freed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// It is poisoned and not used again within the execution, so that a later access to it is seen.
+    #[default]
+    Quarantine,
+    /// The thread that freed it gets it back when it next allocates as much, as from most allocators: what was freed
+    /// and allocated again looks the same to a compare-exchange.
+    Reuse,
+}
+
+/// A block that the execution allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its address.
+    pub start: usize,
+    /// How many bytes were asked for.
+    pub size: usize,
+    /// The thread that allocated it.
+    pub allocated_by: ThreadId,
+    /// The thread that freed it, if it is free.
+    pub freed_by: Option<ThreadId>,
+}
+
+/// Whether the address lies in memory that this module hands out.
+#[inline(always)]
+pub fn owns(address: usize) -> bool {
+    is_of_execution(address) || is_of_engine(address)
+}
+
+/// Whether the address lies where executions allocate.
+#[inline(always)]
+pub fn is_of_execution(address: usize) -> bool {
+    address.wrapping_sub(EXECUTION_HEAP) < EXECUTION_LEN
+}
+
+#[inline(always)]
+fn is_of_engine(address: usize) -> bool {
+    address.wrapping_sub(ENGINE_HEAP) < ENGINE_LEN
+}
+
+/// Where a caller's memory comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The C library: the caller has nothing to do with an exploration.
+    Process,
+    /// The heap of the thread that runs.
+    Execution,
+    /// The arena of the engine.
+    Engine,
+}
+
+/// Where the caller's memory comes from now.
+#[inline(always)]
+pub fn source() -> Source {
+    if ROLE.get() == NO_ROLE {
+        Source::Process
+    } else if GLOBAL.in_engine.get() {
+        Source::Engine
+    } else {
+        Source::Execution
+    }
+}
+
+/// Allocates; null when there is no room. The source must not be [`Source::Process`].
+#[inline]
+pub fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
+    match source {
+        Source::Engine => with_arena(|arena| arena.allocate(size, align)),
+        _ => {
+            let thread = current();
+            of_thread(thread).allocate(size, align, thread)
+        }
+    }
+}
+
+/// Takes a block back.
+///
+/// # Errors
+/// If the execution has no such block, or has freed it.
+///
+/// # Safety
+/// The address must be [owned](owns), and a block if it is the engine's.
+#[inline]
+pub unsafe fn free(address: *mut u8) -> Result<(), Refusal> {
+    let at = address.addr();
+    // SAFETY: the caller's.
+    unsafe {
+        if is_of_engine(at) {
+            with_arena(|arena| arena.free(address));
+            return Ok(());
+        }
+        if !is_mapped(at) {
+            return Err(Refusal::NoBlock);
+        }
+        let thread = current();
+        slot::free(of_thread(thread), at, thread, HEAPS.policy.get())
+    }
+}
+
+/// How many bytes the live block that begins at the address can hold.
+///
+/// # Errors
+/// As for [`free`].
+///
+/// # Safety
+/// As for [`free`].
+#[inline]
+pub unsafe fn usable(address: *mut u8) -> Result<usize, Refusal> {
+    let at = address.addr();
+    if is_of_engine(at) {
+        // SAFETY: the caller's.
+        return Ok(unsafe { bump::usable(address) });
+    }
+    let record = record_of(at).ok_or(Refusal::NoBlock)?;
+    match record.block() {
+        block if block.start != at => Err(Refusal::NoBlock),
+        block if block.freed_by.is_some() => Err(Refusal::Free),
+        _ => Ok(record.capacity()),
+    }
+}
+
+/// Changes the size of a live block to one that it can hold.
+pub fn resize(address: *mut u8, size: usize) {
+    if let Some(record) = record_of(address.addr()) {
+        record.resize(size);
+    }
+}
+
+/// Whether an access there uses memory that was freed. False for memory that executions do not allocate.
+#[inline(always)]
+pub fn is_freed(address: usize) -> bool {
+    is_of_execution(address) && block_of(address).is_some_and(|block| block.freed_by.is_some())
+}
+
+/// The block that the address lies in, live or not.
+#[inline]
+pub fn block_of(address: usize) -> Option<Block> {
+    let record = record_of(address)?;
+    record.contains(address).then(|| record.block())
+}
+
+fn record_of(address: usize) -> Option<&'static mut slot::Record> {
+    if !is_of_execution(address) || !is_mapped(address) {
+        return None;
+    }
+    // SAFETY: only the exploring OS thread gets here, and no reference outlives the call that asked for it.
+    slot::record_of(address).map(|record| unsafe { &mut *record })
+}
+
+/// Starts an execution: sets what happens to freed blocks.
+pub fn begin(policy: Policy) {
+    HEAPS.policy.set(policy);
+}
+
+/// Empties the heaps of the first threads.
+pub fn reset(threads: usize) {
+    slots(threads).for_each(Slot::reset);
+}
+
+/// The blocks that the first threads allocated and nobody freed.
+pub fn live(threads: usize) -> impl Iterator<Item = Block> {
+    slots(threads).flat_map(|slot| slot.live())
+}
+
+/// Reserves the engine's arena, once per process.
+pub fn init() {
+    static DONE: std::sync::Once = std::sync::Once::new();
+    DONE.call_once(|| sys::reserve(ENGINE_HEAP, ENGINE_LEN));
+}
+
+/// Reserves the heap of a thread: called once for each number, in ascending order.
+pub(crate) fn map(thread: usize) {
+    slot::map(thread);
+    HEAPS.mapped.set(HEAPS.mapped.get().max((thread + 1).min(slot::MOST_SLOTS)));
+}
+
+#[inline(always)]
+fn is_mapped(address: usize) -> bool {
+    address < EXECUTION_HEAP + HEAPS.mapped.get() * slot::SLOT
+}
+
+/// The thread that runs; the first, if none does.
+#[inline(always)]
+fn current() -> ThreadId {
+    let engine = GLOBAL.engine.get();
+    // SAFETY: the engine in `GLOBAL` lives, and its number of the current thread is only read.
+    if engine.is_null() { 0 } else { unsafe { (*engine).current_id() } }
+}
+
+#[inline(always)]
+fn of_thread<'a>(thread: ThreadId) -> &'a mut Slot {
+    // SAFETY: threads run one at a time; their slots were mapped when they were made; no reference outlives a call.
+    unsafe { &mut *slot::of(thread) }
+}
+
+fn slots(threads: usize) -> impl Iterator<Item = &'static mut Slot> {
+    (0..threads.min(slot::MOST_SLOTS)).map(|thread| of_thread(thread as ThreadId))
+}
+
+const SMALL_STEP: usize = 16;
+const SMALL_CLASSES: usize = 64;
+const SMALL_MAX: usize = SMALL_STEP * SMALL_CLASSES;
+/// Small sizes in steps of 16 bytes, then one class per power of two.
+const CLASSES: usize = SMALL_CLASSES + 38;
+
+/// The class of a size and the bytes that its blocks hold.
+#[inline(always)]
+fn class_of(size: usize) -> (usize, usize) {
+    if size <= SMALL_MAX {
+        let class = size.div_ceil(SMALL_STEP) - 1;
+        (class, (class + 1) * SMALL_STEP)
+    } else {
+        let capacity = size.next_power_of_two();
+        (SMALL_CLASSES + (capacity.trailing_zeros() - SMALL_MAX.trailing_zeros()) as usize, capacity)
+    }
+}
+
+/// The bytes that blocks of a class hold.
+#[inline(always)]
+fn capacity_of(class: usize) -> usize {
+    if class < SMALL_CLASSES { (class + 1) * SMALL_STEP } else { SMALL_MAX << (class - SMALL_CLASSES) }
+}
+
+/// The statics of this module fill pages of their own, like [`GLOBAL`], and for the same reason.
+#[repr(C, align(4096))]
+struct Heaps {
+    locked: AtomicBool,
+    engine: UnsafeCell<Arena>,
+    policy: Cell<Policy>,
+    /// How many slots are mapped.
+    mapped: Cell<usize>,
+}
+
+// SAFETY: the engine's arena is guarded by `locked`, because results that were allocated from it may be dropped by any
+// thread later; the rest is used by the exploring OS thread only.
+unsafe impl Sync for Heaps {}
+
+#[unsafe(link_section = ".raddle")]
+static HEAPS: Heaps = Heaps {
+    locked: AtomicBool::new(false),
+    engine: UnsafeCell::new(Arena::new(ENGINE_HEAP, ENGINE_LEN)),
+    policy: Cell::new(Policy::Quarantine),
+    mapped: Cell::new(0),
+};
+
+/// The pages of the engine's statics, which are never rolled back.
+pub(crate) fn own_statics() -> [Range<usize>; 2] {
+    let heaps = (&raw const HEAPS).addr();
+    let global = (&raw const GLOBAL).addr();
+    [heaps..heaps + size_of::<Heaps>(), global..global + size_of_val(&GLOBAL)]
+}
+
+#[inline(always)]
+fn with_arena<T>(work: impl FnOnce(&mut Arena) -> T) -> T {
+    while HEAPS.locked.swap(true, Ordering::Acquire) {
+        std::hint::spin_loop();
+    }
+    // SAFETY: the lock is held, and `work` never calls back.
+    let result = work(unsafe { &mut *HEAPS.engine.get() });
+    HEAPS.locked.store(false, Ordering::Release);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_hold_what_their_class_says() {
+        for size in (1..4096).chain([1 << 16, (1 << 16) + 1, 1 << 30]) {
+            let (class, capacity) = class_of(size);
+            assert!(capacity >= size && capacity == capacity_of(class), "{size}");
+        }
+    }
+}
