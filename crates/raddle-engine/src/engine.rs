@@ -100,6 +100,20 @@ pub enum Outcome {
     Abandoned,
 }
 
+impl Outcome {
+    /// The same outcome of an execution whose threads have other numbers.
+    pub(crate) fn map_thread(mut self, number: impl Fn(ThreadId) -> ThreadId) -> Outcome {
+        match &mut self {
+            Outcome::Panic { thread }
+            | Outcome::Crash { thread, .. }
+            | Outcome::StackOverflow { thread }
+            | Outcome::MixedSize { thread } => *thread = number(*thread),
+            _ => {}
+        }
+        self
+    }
+}
+
 /// What virtual threads are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {

@@ -261,11 +261,19 @@ impl<'a> Search<'a> {
     pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut()) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
+            let graphs = (*self.engine).exhaustive.take();
+            if graphs.is_some() {
+                let scripted = Exhaustive::scripted(self.config.memory, schedule.clone());
+                (*self.engine).exhaustive = Some(Box::new(scripted));
+                (*self.engine).exhaustive.as_mut().expect("just set").begin();
+            }
             let strategy =
                 std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
             let outcome = self.execute(body, &mut || ());
             (*self.engine).strategy = strategy;
-            self.found(outcome, 0)
+            let found = self.found(outcome, 0);
+            (*self.engine).exhaustive = graphs;
+            found
         }
     }
 
@@ -364,10 +372,19 @@ impl<'a> Search<'a> {
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &*self.engine };
         let threads = engine.threads[..engine.alive].iter();
+        let outcome = match (&engine.exhaustive, outcome) {
+            (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.number_of(thread)),
+            (None, outcome) => outcome,
+        };
         Found {
             outcome,
             execution,
-            schedule: Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
+            schedule: match &engine.exhaustive {
+                Some(graphs) => graphs.schedule(),
+                None => {
+                    Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() }
+                }
+            },
             steps: engine.steps,
             panic: engine.panic.clone(),
             threads: threads

@@ -273,7 +273,10 @@ fn search(
             && !(replayed.is_some() && options.backend == Backend::Threads),
         // Above the frame pointer lie the caller's saved frame pointer and the return address.
         callers: GLOBAL.instrumented.get().then_some(frame_pointer + 16),
-        exhaustive: options.strategy == Strategy::Exhaustive,
+        exhaustive: match &replayed {
+            Some(file) => file.failure.found_by.strategy == Strategy::Exhaustive.to_string(),
+            None => options.strategy == Strategy::Exhaustive,
+        },
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         allocation: policy(allocation),

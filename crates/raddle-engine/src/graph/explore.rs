@@ -12,6 +12,7 @@ use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
+use crate::schedule::Schedule;
 use crate::thread::ThreadId;
 
 /// What a thread is about to do.
@@ -65,6 +66,34 @@ struct Frame {
     work: Vec<Work>,
 }
 
+#[derive(Debug)]
+struct Script {
+    schedule: Schedule,
+    /// How many accesses to memory were made.
+    looked_back: usize,
+}
+
+impl Event {
+    /// The event that a request asks for, before it is known what it reads.
+    fn of(request: &Request, found: Option<Found>) -> Event {
+        Event {
+            thread: request.thread,
+            access: request.access,
+            order: request.order,
+            wanted: request.order,
+            place: found.map_or(NONE, |found| found.place),
+            size: request.memory.map_or(0, |at| at.size),
+            pc: request.pc,
+            po: 0,
+            stamp: NONE,
+            rf: request.follows,
+            read: 0,
+            written: None,
+            waits: false,
+        }
+    }
+}
+
 /// The search.
 #[derive(Debug)]
 pub struct Exhaustive {
@@ -80,6 +109,8 @@ pub struct Exhaustive {
     found: Vec<EventId>,
     /// What threads wait for that found nothing to go on with, by thread.
     waiting: Vec<Option<Event>>,
+    /// The one execution to make, if this is no search.
+    script: Option<Script>,
     /// Numbers of threads by parent and how many that had made before.
     children: Vec<(ThreadId, u32, ThreadId)>,
 }
@@ -97,8 +128,42 @@ impl Exhaustive {
             prefix: Vec::new(),
             found: Vec::new(),
             waiting: Vec::new(),
+            script: None,
             children: Vec::new(),
         }
+    }
+
+    /// Makes one execution again.
+    pub fn scripted(model: Model, schedule: Schedule) -> Exhaustive {
+        Exhaustive { script: Some(Script { schedule, looked_back: 0 }), ..Exhaustive::new(model) }
+    }
+
+    /// The number of a thread when those of the latest execution are numbered as they were made.
+    pub(crate) fn number_of(&self, thread: ThreadId) -> ThreadId {
+        let events = self.frames.last().map_or(&[][..], |frame| &frame.graph.events);
+        let spawns = events.iter().filter(|event| matches!(event.access, Access::Spawn(_)));
+        let before = spawns.take_while(|event| event.access != Access::Spawn(thread)).count();
+        if thread == 0 { 0 } else { before as ThreadId + 1 }
+    }
+
+    /// What makes the latest execution again: the thread of each event, and for each access to memory how far back it went
+    /// among the writes that were made before.
+    pub(crate) fn schedule(&self) -> Schedule {
+        let mut schedule = Schedule::default();
+        let Some(Frame { graph, .. }) = self.frames.last() else { return schedule };
+        for (id, event) in graph.events.iter().enumerate().filter(|(_, event)| !event.waits) {
+            schedule.threads.push(self.number_of(event.thread));
+            if event.place == NONE {
+                continue;
+            }
+            let at = match event.reads() {
+                true => graph.rank(event.place, event.rf),
+                false => graph.rank(event.place, id as EventId),
+            };
+            let newer = graph.co(event.place)[at..].iter().filter(|&&write| (write as usize) < id);
+            schedule.look_back.push(newer.count() as u16);
+        }
+        schedule
     }
 
     /// Prepares the next execution. False if there is none.
@@ -212,6 +277,9 @@ impl Exhaustive {
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<ThreadId> {
         let graph = &self.frames.last().expect("an execution has a graph").graph;
+        if let Some(script) = &self.script {
+            return script.schedule.threads.get(self.made).copied();
+        }
         while let Some(event) = graph.events.get(self.made) {
             if !event.waits {
                 return Some(event.thread);
@@ -292,6 +360,7 @@ impl Exhaustive {
             },
         };
         let answered = match self.turn() {
+            Some(_) if self.script.is_some() => self.obey(request, found),
             Some(_) => self.follow(request, found),
             None => self.add(request, found),
         };
@@ -314,6 +383,30 @@ impl Exhaustive {
         Ok(self.made as EventId - 1)
     }
 
+    /// The execution follows a script.
+    fn obey(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
+        let mut event = Event::of(request, found);
+        let mut rank = 0;
+        if let (Some(found), Some(script)) = (found, &mut self.script) {
+            let back = script.schedule.look_back.get(script.looked_back).copied().unwrap_or(0);
+            script.looked_back += 1;
+            let newest = self.graph().co(found.place).len();
+            rank = newest.checked_sub(back.into()).ok_or(Answer::Diverged)? + 1;
+            if let Access::Store(value) = request.access {
+                event.written = Some(value);
+            } else {
+                let source = self.graph().at_rank(found.place, rank - 1);
+                let value = self.graph().value(found.place, source);
+                if !event.access.accepts(value) {
+                    return Err(Answer::Diverged);
+                }
+                event.set_source(source, value);
+            }
+        }
+        self.made += 1;
+        Ok(self.graph_mut().push(event, rank))
+    }
+
     fn done(&mut self, id: EventId, found: Option<Found>) -> Answer {
         let graph = &self.frames.last().expect("an execution has a graph").graph;
         let event = graph.event(id);
@@ -330,21 +423,7 @@ impl Exhaustive {
     /// The execution has left the graph: adds an event.
     fn add(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
         let wait = self.graph().waiting(request.thread);
-        let event = Event {
-            thread: request.thread,
-            access: request.access,
-            order: request.order,
-            wanted: request.order,
-            place: found.map_or(NONE, |found| found.place),
-            size: request.memory.map_or(0, |at| at.size),
-            pc: request.pc,
-            po: 0,
-            stamp: NONE,
-            rf: request.follows,
-            read: 0,
-            written: None,
-            waits: false,
-        };
+        let event = Event::of(request, found);
         if let Some(waiting) = self.waiting.get_mut(usize::from(request.thread)) {
             *waiting = None;
         }

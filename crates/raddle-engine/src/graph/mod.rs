@@ -36,6 +36,8 @@ pub(crate) struct Graph {
     /// All events in the order of their stamps.
     by_stamp: Vec<EventId>,
     next_stamp: u32,
+    /// How many events are sequentially consistent accesses or fences.
+    sc: usize,
     /// How many of the events are notes that a thread waits.
     waits: usize,
     width: usize,
@@ -77,6 +79,7 @@ impl Graph {
             places: Vec::new(),
             by_stamp: Vec::new(),
             next_stamp: 0,
+            sc: 0,
             waits: 0,
             width: 4,
             prefix: Views::default(),
@@ -93,6 +96,7 @@ impl Graph {
         self.events.clear();
         self.by_stamp.clear();
         self.next_stamp = 0;
+        self.sc = 0;
         self.waits = 0;
         for thread in &mut self.threads {
             thread.clear();
@@ -280,6 +284,7 @@ impl Graph {
                 self.place_mut(event.place).co.insert(rank - 1, id);
             }
         }
+        self.sc += usize::from(rc11::is_sc(&event));
         match event.waits {
             true => self.waits += 1,
             false => self.threads[thread].push(id),
@@ -364,6 +369,7 @@ impl Graph {
                     place.reads.pop();
                 }
             }
+            self.sc -= usize::from(rc11::is_sc(&event));
             match event.waits {
                 true => self.waits -= 1,
                 false => _ = self.threads[usize::from(event.thread)].pop(),
@@ -462,7 +468,7 @@ impl Graph {
     pub(crate) fn is_consistent(&self, changed: EventId, scratch: &mut Scratch) -> bool {
         match self.model {
             Model::Sc => sc::is_consistent(self, changed, scratch),
-            Model::Rc11 => rc11::is_consistent(self, scratch),
+            Model::Rc11 => rc11::is_consistent(self, changed, scratch),
         }
     }
 

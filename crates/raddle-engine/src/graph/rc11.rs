@@ -8,7 +8,7 @@
 //! must have no cycle (Lahav et al., PLDI 2017).
 
 use super::event::{Access, Event, EventId, INIT, NONE};
-use super::{Graph, Scratch, covers};
+use super::{Graph, Scratch, covers, sc};
 use crate::event::Order;
 
 /// Relations between events, as rows of bits.
@@ -45,18 +45,20 @@ fn bits(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn is_sc(event: &Event) -> bool {
+pub(super) fn is_sc(event: &Event) -> bool {
     event.order == Order::SeqCst && !event.waits && (event.place != NONE || event.access == Access::Fence)
 }
 
-/// Whether the accesses and fences that are sequentially consistent have an order.
-pub(super) fn is_consistent(graph: &Graph, scratch: &mut Scratch) -> bool {
+/// Whether the accesses and fences that are sequentially consistent have an order, given that they had before `changed` was
+/// added.
+pub(super) fn is_consistent(graph: &Graph, changed: EventId, scratch: &mut Scratch) -> bool {
+    // Where all of memory is still sequentially consistent, there is one.
+    if graph.sc < 2 || sc::is_consistent(graph, changed, scratch) {
+        return true;
+    }
     let m = &mut scratch.rc11;
     m.sc.clear();
     m.sc.extend((0..graph.len() as EventId).filter(|&id| is_sc(graph.event(id))));
-    if m.sc.len() < 2 {
-        return true;
-    }
     build(graph, m);
     has_no_cycle(m)
 }
