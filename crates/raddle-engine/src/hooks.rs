@@ -8,7 +8,7 @@ mod along_graph;
 
 use std::ffi::c_void;
 
-use crate::engine::{Engine, Outcome, Shared};
+use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::event::Access as Step;
@@ -496,13 +496,17 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            point_at_queue(engine, address);
-            let woken = wake_waiters(engine, address, count, mask);
-            engine.remember_unseen_synchronisation();
-            engine.record(|| Action::Wake { address, woken: woken.clone() });
-            woken.len() as u32
+            wake_at(engine, address, count, mask)
         })
     }
+}
+
+fn wake_at(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+    point_at_queue(engine, address);
+    let woken = wake_waiters(engine, address, count, mask);
+    engine.remember_unseen_synchronisation();
+    engine.record(|| Action::Wake { address, woken: woken.clone() });
+    woken.len() as u32
 }
 
 /// Wakes up to `wake` threads at `from` and lets up to `requeue` others wait at `to` from now on. Returns how many were
@@ -630,22 +634,103 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
     }
 }
 
-/// The current thread is about to call a function of std that waits or wakes: what that does before it enters the kernel is
-/// a step of its own.
+/// A call of a function of std that waits for other threads or wakes them, and that is not instrumented.
+#[derive(Clone, Copy, Debug)]
+pub enum StdCall {
+    /// `Condvar::wait` or `wait_timeout`, with the time of the monotonic clock at which it ends.
+    CondvarWait {
+        /// The word of the condition variable.
+        condvar: *mut u32,
+        /// The word of the mutex.
+        mutex: *mut u32,
+        /// When it ends, if it does.
+        deadline: Option<u64>,
+    },
+    /// `Condvar::notify_one` or `notify_all`.
+    CondvarNotify {
+        /// The word of the condition variable.
+        condvar: *mut u32,
+        /// How many are woken.
+        count: u32,
+    },
+    /// The part of `RwLock::read` that waits.
+    LockShared {
+        /// The first word of the lock.
+        state: *mut u32,
+    },
+    /// The part of `RwLock::write` that waits.
+    LockAlone {
+        /// The first word of the lock.
+        state: *mut u32,
+    },
+    /// `thread::park` or `park_timeout`.
+    Park {
+        /// The word of the current thread.
+        state: *mut u32,
+        /// When it ends, if it does.
+        deadline: Option<u64>,
+    },
+}
+
+/// The current thread is about to call a function of std: what that does before it enters the kernel is a step of its own.
+/// Returns what the function returns if there is no need to call it: the exhaustive search takes its steps one by one.
 ///
 /// # Safety
-/// As for [`fence`].
-pub unsafe fn std_entry(engine: *mut Engine) {
+/// As for [`fence`], and the objects of the call must be what it says.
+pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.
     unsafe {
-        enter(engine, |engine| match engine.follows_graph() {
-            true => _ = engine.take_shared_step(Shared::Std),
-            false => {
-                engine.point(Pending::NOTHING);
-                engine.remember_unseen_synchronisation();
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                return Some(along_graph::std_call(engine, call));
+            }
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+            None
+        })
+    }
+}
+
+/// The current thread is about to call `Once::call`. Returns what [`once_ends`] wants to know.
+///
+/// # Safety
+/// As for [`std_call`].
+pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                return along_graph::once_begins(engine, once);
+            }
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+            0
+        })
+    }
+}
+
+/// The current thread has called `Once::call`, or is unwinding from it.
+///
+/// # Safety
+/// As for [`std_call`].
+pub unsafe fn once_ends(engine: *mut Engine, once: *mut u32, before: u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                along_graph::once_ends(engine, once, before);
             }
         });
     }
+}
+
+/// Nanoseconds of the monotonic clock.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn now(engine: *mut Engine) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { (*engine).clock.monotonic() }
 }
 
 /// The current thread gives way to the others, in a call that returns to `pc`.

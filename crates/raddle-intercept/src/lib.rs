@@ -9,6 +9,7 @@
 //! | [`mod@plain`] | `__tsan_read*`, `__tsan_write*`, `__tsan_mem*`: what it announces plain accesses by |
 //! | [`mod@syscalls`] | `syscall`: futex, randomness, thread ids |
 //! | [`mod@threads`] | `pthread_*`, `sched_yield`, `sigaltstack`, thread-local destructors |
+//! | [`mod@std_calls`] | functions of std that `cargo raddle` lets programs call through here |
 //! | [`mod@clocks`] | `clock_gettime`, `nanosleep` and relatives |
 //! | [`mod@memory`] | `malloc` and relatives |
 //! | [`mod@endings`] | `abort`, `exit`, and the raising of panics |
@@ -24,8 +25,12 @@ pub mod clocks;
 pub mod endings;
 pub mod memory;
 pub mod plain;
+pub mod std_calls;
 pub mod syscalls;
 pub mod threads;
 
-/// Makes sure that the linker keeps this crate: called by whoever depends on it.
-pub fn link() {}
+/// Makes sure that the linker keeps this crate, and that it knows the program's std: called by whoever depends on it, before it
+/// explores.
+pub fn link() {
+    std_calls::look_for_parker();
+}

@@ -224,16 +224,6 @@ unsafe extern "C" fn pthread_setspecific(key: libc::pthread_key_t, value: *const
     }
 }
 
-/// Called before functions of std that wait for other threads or wake them, which are not instrumented: `cargo raddle` links
-/// programs so.
-#[unsafe(no_mangle)]
-extern "C" fn __raddle_std_entry() {
-    if let Some(engine) = engine_of_virtual_thread() {
-        // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::std_entry(engine) };
-    }
-}
-
 /// How std registers the destructors of thread-locals.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(

@@ -34,10 +34,24 @@ announcements! {
     __tsan_vptr_read __tsan_func_entry
 }
 
-pub mod std_entry {
-    /// Called before functions of std that wait or wake.
+pub mod std_call {
+    /// Called before functions of std that wait or wake: they are to go on.
     #[unsafe(no_mangle)]
-    pub extern "C" fn __raddle_std_entry() {}
+    pub extern "C" fn __raddle_std_call() -> u128 {
+        0
+    }
+}
+
+pub mod once_begins {
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __raddle_once_begins(_once: *mut u32) -> u32 {
+        0
+    }
+}
+
+pub mod once_ends {
+    #[unsafe(no_mangle)]
+    pub extern "C" fn __raddle_once_ends(_once: *mut u32, _before: u32) {}
 }
 
 pub mod vptr_update {

@@ -16,7 +16,7 @@ use crate::cargo::remove_package_variables;
 /// A program that calls them.
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
-/// How their linkage names end.
+/// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
 const ENDINGS: [&str; 9] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
@@ -24,10 +24,12 @@ const ENDINGS: [&str; 9] = [
     "7Condvar10notify_all",
     "6RwLock14read_contended",
     "6RwLock15write_contended",
-    "4Once4call",
     "9functions4park",
     "9functions12park_timeout",
+    ONCE,
 ];
+
+const ONCE: &str = "4Once4call";
 
 /// The linkage names of the functions. Those that this std does not have, or calls otherwise, are not among them; none are
 /// known for other machines than the engine's.
@@ -65,24 +67,64 @@ fn select(object: &[u8]) -> Vec<String> {
     names
 }
 
-/// Rust source of what is called in their place.
+/// Rust source of what is called in their place: something that may answer the call, and else the function itself. `Once::call`
+/// is always called, between two calls of ours, because panics come out of it.
 pub(super) fn wrappers(names: &[String]) -> String {
     let mut source = String::from("\npub mod std_entries {\n    use core::arch::naked_asm;\n");
     for (number, name) in names.iter().enumerate() {
-        source += &format!(
-            r#"
+        let function = ENDINGS.iter().position(|ending| name.ends_with(ending)).unwrap_or(ENDINGS.len());
+        source += &match name.ends_with(ONCE) {
+            true => format!(
+                r#"
+    unsafe extern "C-unwind" {{
+        #[link_name = "__real_{name}"]
+        fn real{number}(once: *mut u32, b: usize, c: usize, d: usize, e: usize);
+    }}
+    struct Ends{number}(*mut u32, u32);
+    impl Drop for Ends{number} {{
+        fn drop(&mut self) {{
+            unsafe extern "C" {{
+                fn __raddle_once_ends(once: *mut u32, before: u32);
+            }}
+            // SAFETY: the once that was called.
+            unsafe {{ __raddle_once_ends(self.0, self.1) }};
+        }}
+    }}
+    #[unsafe(export_name = "__wrap_{name}")]
+    pub unsafe extern "C-unwind" fn entry{number}(once: *mut u32, b: usize, c: usize, d: usize, e: usize) {{
+        unsafe extern "C" {{
+            fn __raddle_once_begins(once: *mut u32) -> u32;
+        }}
+        // SAFETY: the arguments are passed on as they came.
+        unsafe {{
+            let _ends = Ends{number}(once, __raddle_once_begins(once));
+            real{number}(once, b, c, d, e);
+        }}
+    }}
+"#
+            ),
+            false => format!(
+                r#"
     #[unsafe(naked)]
     #[unsafe(export_name = "__wrap_{name}")]
     pub unsafe extern "C" fn entry{number}() {{
         naked_asm!(
             "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "sub rsp, 8",
-            "call __raddle_std_entry",
+            "mov r9d, {function}",
+            "call __raddle_std_call",
+            "mov r10, rax", "mov r11, rdx",
             "add rsp, 8", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+            "test r10, r10",
+            "jnz 2f",
             "jmp __real_{name}",
+            "2:",
+            "mov rax, r11",
+            "ret",
         )
     }}
 "#
-        );
+            ),
+        };
     }
     source + "}\n"
 }

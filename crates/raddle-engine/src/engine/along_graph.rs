@@ -16,8 +16,8 @@ use crate::trace::SwitchReason;
 pub(crate) enum Shared {
     /// The queue of those who wait at an address.
     Queue(usize),
-    /// What compiled functions of the standard library do.
-    Std,
+    /// The right to call the function of a `Once`.
+    Once(usize),
 }
 
 impl Shared {
@@ -26,7 +26,7 @@ impl Shared {
         const BEYOND: usize = 1 << 63;
         match self {
             Shared::Queue(address) => BEYOND | address,
-            Shared::Std => BEYOND,
+            Shared::Once(address) => BEYOND | address | 1,
         }
     }
 }
@@ -77,9 +77,9 @@ impl Engine {
     }
 
     /// Takes a step at something that threads share besides memory. Returns the number of the event.
-    pub(crate) fn take_shared_step(&mut self, shared: Shared) -> EventId {
-        let at = Location { address: shared.address(), size: 8, value: None };
-        self.take_step(Access::Rmw(crate::event::Rmw::Add, 1), Order::AcqRel, || Some(at), NONE, 0);
+    pub(crate) fn take_shared_step(&mut self, shared: Shared, access: Access) -> EventId {
+        let at = Location { address: shared.address(), size: 1, value: None };
+        self.take_step(access, Order::AcqRel, || Some(at), NONE, 0);
         self.graph().made() as EventId - 1
     }
 

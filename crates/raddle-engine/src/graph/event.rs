@@ -29,6 +29,10 @@ pub(crate) enum Access {
     Cas { expected: u64, new: u64, failure: Order },
     /// Waits until the place holds 0, and writes this value.
     Lock(u64),
+    /// Waits until no writer holds the `std::sync::RwLock` at the place, and counts as one more reader.
+    LockShared,
+    /// Waits until nobody holds the `std::sync::RwLock` at the place, and locks it for writing.
+    LockAlone,
     /// Orders accesses.
     Fence,
     /// Makes a thread.
@@ -46,13 +50,16 @@ pub(crate) enum Access {
 impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
-        matches!(self, Access::Load | Access::Rmw(..) | Access::Cas { .. } | Access::Lock(_))
+        use Access::*;
+        matches!(self, Load | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
     }
 
     /// What the instruction writes when it reads `read`; none if it does not write.
     pub(crate) fn writes(self, read: u64, size: u8) -> Option<u64> {
         match self {
             Access::Store(value) | Access::Lock(value) => Some(value),
+            Access::LockShared => Some(read + 1),
+            Access::LockAlone => Some(read | RWLOCK_HOLDERS),
             Access::Rmw(op, operand) => Some(apply(op, read, operand, size)),
             Access::Cas { expected, new, .. } => (read == expected).then_some(new),
             _ => None,
@@ -61,9 +68,17 @@ impl Access {
 
     /// Whether the instruction can be done when it reads this.
     pub(crate) fn accepts(self, read: u64) -> bool {
-        !matches!(self, Access::Lock(_)) || read == 0
+        match self {
+            Access::Lock(_) => read == 0,
+            Access::LockShared => read & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1,
+            Access::LockAlone => read & RWLOCK_HOLDERS == 0,
+            _ => true,
+        }
     }
 }
+
+/// The bits in which std's `RwLock` counts its readers; all of them are set while a writer holds it.
+const RWLOCK_HOLDERS: u64 = (1 << 30) - 1;
 
 fn apply(op: Rmw, read: u64, operand: u64, size: u8) -> u64 {
     match size {

@@ -308,7 +308,7 @@ impl Graph {
         self.acquirable.push(last);
         self.fenced.push(last);
         match event.access {
-            Access::Begin | Access::Join(_) => {
+            Access::Begin | Access::Join(_) | Access::Woken => {
                 if let Some(source) = source {
                     self.hb.join_last(source);
                 }

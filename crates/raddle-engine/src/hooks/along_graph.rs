@@ -1,8 +1,8 @@
 //! Events of an execution that follows an execution graph.
 
-use super::{Caller, Int, enter};
+use super::{Caller, Int, StdCall, enter};
 use crate::engine::{Engine, Outcome, Shared};
-use crate::event::Order;
+use crate::event::{Order, Rmw};
 use crate::graph::Location;
 use crate::graph::event::{Access, NONE};
 use crate::thread::{Start, State, ThreadId, Wake};
@@ -22,26 +22,36 @@ pub(super) unsafe fn access<T: Int>(
     action: impl FnOnce(T, T) -> Action,
 ) -> T {
     // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| access_within(engine, caller.pc, place, access, order, action)) }
+}
+
+unsafe fn access_within<T: Int>(
+    engine: &mut Engine,
+    pc: usize,
+    place: *mut T,
+    access: Access,
+    order: Order,
+    action: impl FnOnce(T, T) -> Action,
+) -> T {
+    let thread = engine.current_id();
+    if size_of::<T>() > size_of::<u64>() {
+        engine.stop(Outcome::MixedSize { thread });
+    }
+    // SAFETY: the caller's.
     unsafe {
-        enter(engine, |engine| {
-            let thread = engine.current_id();
-            if size_of::<T>() > size_of::<u64>() {
-                engine.stop(Outcome::MixedSize { thread });
-            }
-            let location = || {
-                let value = Some(place.read_volatile().widen() as u64);
-                Some(Location { address: place.addr(), size: size_of::<T>() as u8, value })
-            };
-            let (read, write) = engine.take_step(access, order, location, NONE, caller.pc);
-            let held = place.read_volatile();
-            if let Some(value) = write {
-                place.write_volatile(T::narrow(value.into()));
-            }
-            let read = T::narrow(read.into());
-            let newest = if matches!(access, Access::Store(_)) { place.read_volatile() } else { held };
-            engine.record(|| action(read, newest));
-            read
-        })
+        let location = || {
+            let value = Some(place.read_volatile().widen() as u64);
+            Some(Location { address: place.addr(), size: size_of::<T>() as u8, value })
+        };
+        let (read, write) = engine.take_step(access, order, location, NONE, pc);
+        let held = place.read_volatile();
+        if let Some(value) = write {
+            place.write_volatile(T::narrow(value.into()));
+        }
+        let read = T::narrow(read.into());
+        let newest = if matches!(access, Access::Store(_)) { place.read_volatile() } else { held };
+        engine.record(|| action(read, newest));
+        read
     }
 }
 
@@ -54,7 +64,7 @@ pub(super) fn futex_wait(
     deadline: Option<u64>,
 ) -> Option<Wake> {
     let address = place.addr();
-    engine.take_shared_step(Shared::Queue(address));
+    at_queue(engine, address);
     // SAFETY: the caller waits at this word.
     let location =
         || Some(Location { address, size: 4, value: Some(unsafe { place.read_volatile() }.into()) });
@@ -83,9 +93,116 @@ pub(super) fn futex_wait(
     Some(wake)
 }
 
-/// Before a step at the queue of those who wait at an address. Threads that it wakes go on after this event.
+/// A step at the queue of those who wait at an address. Threads that it wakes go on after this event.
 pub(super) fn at_queue(engine: &mut Engine, address: usize) -> u32 {
-    engine.take_shared_step(Shared::Queue(address))
+    engine.take_shared_step(Shared::Queue(address), Access::Rmw(Rmw::Add, 1))
+}
+
+/// What a function of std does that is not instrumented, step by step as its source has it (sys/sync, with futexes). Returns
+/// what the function returns.
+///
+/// # Safety
+/// The objects of the call must be what it says.
+pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        let step = |engine: &mut Engine, place: *mut u32, access, order| {
+            let size = size_of::<u32>() as u8;
+            let address = place.addr();
+            access_within(engine, 0, place, access, order, |read: u32, newest| match access {
+                Access::Rmw(op, operand) => Action::Rmw {
+                    address,
+                    size,
+                    order,
+                    op,
+                    read: read.into(),
+                    written: read.apply(op, operand as u32).into(),
+                },
+                Access::Load => {
+                    Action::Load { address, size, order, value: read.into(), newest: newest.into() }
+                }
+                _ => Action::Cas {
+                    address,
+                    size,
+                    order,
+                    expected: read.into(),
+                    new: access.writes(read.into(), size).unwrap_or(0).into(),
+                    read: read.into(),
+                    newest: newest.into(),
+                },
+            })
+        };
+        match call {
+            StdCall::CondvarWait { condvar, mutex, deadline } => {
+                let seen = step(engine, condvar, Access::Load, Order::Relaxed);
+                step(engine, mutex, Access::Rmw(Rmw::Swap, 0), Order::Release);
+                let wake = futex_wait(engine, condvar, seen, !0, deadline);
+                step(engine, mutex, Access::Lock(1), Order::Acquire);
+                (wake != Some(Wake::TimedOut)).into()
+            }
+            StdCall::CondvarNotify { condvar, count } => {
+                step(engine, condvar, Access::Rmw(Rmw::Add, 1), Order::Relaxed);
+                super::wake_at(engine, condvar.addr(), count, !0);
+                0
+            }
+            StdCall::LockShared { state } => {
+                step(engine, state, Access::LockShared, Order::Acquire);
+                0
+            }
+            StdCall::LockAlone { state } => {
+                step(engine, state, Access::LockAlone, Order::Acquire);
+                0
+            }
+            StdCall::Park { state, deadline } => {
+                const NOTIFIED: u32 = 1;
+                const PARKED: u32 = u32::MAX;
+                if step(engine, state, Access::Rmw(Rmw::Sub, 1), Order::Acquire) == NOTIFIED {
+                    return 0;
+                }
+                futex_wait(engine, state, PARKED, !0, deadline);
+                if deadline.is_some() {
+                    step(engine, state, Access::Rmw(Rmw::Swap, 0), Order::Acquire);
+                    return 0;
+                }
+                let take =
+                    Access::Cas { expected: NOTIFIED.into(), new: 0, failure: Order::Acquire };
+                while step(engine, state, take, Order::Acquire) != NOTIFIED {
+                    futex_wait(engine, state, PARKED, !0, deadline);
+                }
+                0
+            }
+        }
+    }
+}
+
+/// Before `Once::call`: one thread at a time may call. Returns the state of the once.
+///
+/// # Safety
+/// As for [`std_call`].
+pub(super) unsafe fn once_begins(engine: &mut Engine, once: *mut u32) -> u32 {
+    engine.take_shared_step(Shared::Once(once.addr()), Access::Lock(1));
+    // SAFETY: the caller's.
+    unsafe { once.read_volatile() }
+}
+
+/// After `Once::call`, which found the once in the state `before`.
+///
+/// # Safety
+/// As for [`std_call`].
+pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32) {
+    // SAFETY: the caller's. Others see what the call did when it is their turn.
+    unsafe {
+        let after = once.read_volatile();
+        if after != before {
+            once.write_volatile(before);
+            let size = size_of::<u32>() as u8;
+            let (address, order) = (once.addr(), Order::Release);
+            access_within(engine, 0, once, Access::Store(after.into()), order, |_, newest| {
+                Action::Store { address, size, order, value: after.into(), newest: newest.into() }
+            });
+        }
+    }
+    engine.take_shared_step(Shared::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
 }
 
 /// Makes a thread.

@@ -1,0 +1,114 @@
+//! Functions of std that wait for other threads or wake them: `cargo raddle` links programs so that calls of them come here
+//! first, because they are not instrumented.
+
+use std::mem::ManuallyDrop;
+use std::sync::OnceLock;
+use std::thread::Thread;
+use std::time::Duration;
+
+use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::hooks::{self, StdCall};
+
+/// Whether a call was made here, and what it returns.
+#[repr(C)]
+pub(crate) struct Answer {
+    made: u64,
+    result: u64,
+}
+
+/// Called with the arguments of the function and its number in the list of `cargo raddle` (passthrough/entries.rs).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __raddle_std_call(
+    first: *mut u32,
+    second: *mut u32,
+    third: u64,
+    fourth: u64,
+    _fifth: u64,
+    function: u64,
+) -> Answer {
+    const GO_ON: Answer = Answer { made: 0, result: 0 };
+    let Some(engine) = engine_of_virtual_thread() else { return GO_ON };
+    // SAFETY: a virtual thread of the running engine.
+    let now = || unsafe { hooks::now(engine) };
+    let after = |seconds: u64, nanoseconds: u64| {
+        let time = Duration::new(seconds, nanoseconds as u32).as_nanos();
+        now().saturating_add(u64::try_from(time).unwrap_or(u64::MAX))
+    };
+    let call = match function {
+        0 => StdCall::CondvarWait { condvar: first, mutex: second, deadline: None },
+        1 => StdCall::CondvarWait { condvar: first, mutex: second, deadline: Some(after(third, fourth)) },
+        2 => StdCall::CondvarNotify { condvar: first, count: 1 },
+        3 => StdCall::CondvarNotify { condvar: first, count: i32::MAX as u32 },
+        4 => StdCall::LockShared { state: first },
+        5 => StdCall::LockAlone { state: first },
+        6 => StdCall::Park { state: parker(), deadline: None },
+        7 => {
+            let deadline = Some(after(first.addr() as u64, second.addr() as u64));
+            StdCall::Park { state: parker(), deadline }
+        }
+        _ => return GO_ON,
+    };
+    // SAFETY: the arguments are those of the function.
+    match unsafe { hooks::std_call(engine, call) } {
+        Some(result) => Answer { made: 1, result },
+        None => GO_ON,
+    }
+}
+
+/// Called before `Once::call`; returns what [`__raddle_once_ends`] wants to know.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __raddle_once_begins(once: *mut u32) -> u32 {
+    // SAFETY: a virtual thread of the running engine, and its argument.
+    engine_of_virtual_thread().map_or(0, |engine| unsafe { hooks::once_begins(engine, once) })
+}
+
+/// Called after `Once::call`, also when a panic leaves it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __raddle_once_ends(once: *mut u32, before: u32) {
+    if let Some(engine) = engine_of_virtual_thread() {
+        // SAFETY: a virtual thread of the running engine, and its argument.
+        unsafe { hooks::once_ends(engine, once, before) };
+    }
+}
+
+/// The word at which the current thread parks.
+fn parker() -> *mut u32 {
+    let handle = std::thread::current();
+    // SAFETY: the offset was found by looking.
+    unsafe { inner(&handle).add(parker_offset()) }
+}
+
+/// What a handle points to.
+fn inner(handle: &Thread) -> *mut u32 {
+    const { assert!(size_of::<Thread>() == size_of::<usize>(), "a handle is a pointer") };
+    // SAFETY: the sizes are equal; the pointer is only used while the handle lives.
+    unsafe { *std::ptr::from_ref(handle).cast::<*mut u32>() }
+}
+
+/// Where in a thread's data, in words, the one is that `unpark` sets: seen on a thread of its own, which has ended.
+fn parker_offset() -> usize {
+    static OFFSET: OnceLock<usize> = OnceLock::new();
+    *OFFSET.get_or_init(|| find_parker().expect("a thread's data has a word that `unpark` sets to 1"))
+}
+
+/// Finds the word, before any exploration.
+pub(crate) fn look_for_parker() {
+    parker_offset();
+}
+
+fn find_parker() -> Option<usize> {
+    // No thread is needed that could be parked, only a handle.
+    let handle = ManuallyDrop::new(std::thread::current());
+    let words = inner(&handle);
+    // SAFETY: the data of a thread is longer than that: two counts, an id, a name and the word.
+    let read = |word: usize| unsafe { words.add(word).read_volatile() };
+    let before: Vec<u32> = (0..12).map(read).collect();
+    handle.unpark();
+    let offset = (0..12).find(|&word| before[word] != 1 && read(word) == 1);
+    if let Some(offset) = offset {
+        // SAFETY: puts back what was there; the thread is this one and does not park meanwhile.
+        unsafe { words.add(offset).write_volatile(before[offset]) };
+    }
+    drop(ManuallyDrop::into_inner(handle));
+    offset
+}
