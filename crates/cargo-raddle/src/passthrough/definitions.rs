@@ -34,24 +34,33 @@ announcements! {
     __tsan_vptr_read __tsan_func_entry
 }
 
+// What is called around functions of std that wait or wake, which then go on. In assembly, so that the compiler does not take
+// them for what every program has.
+#[cfg(target_arch = "x86_64")]
 pub mod std_call {
-    /// Called before functions of std that wait or wake: they are to go on.
+    #[unsafe(naked)]
     #[unsafe(no_mangle)]
-    pub extern "C" fn __raddle_std_call() -> u128 {
-        0
+    pub unsafe extern "C" fn __raddle_std_call() {
+        core::arch::naked_asm!("xor eax, eax", "xor edx, edx", "ret")
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 pub mod once_begins {
+    #[unsafe(naked)]
     #[unsafe(no_mangle)]
-    pub extern "C" fn __raddle_once_begins(_once: *mut u32) -> u32 {
-        0
+    pub unsafe extern "C" fn __raddle_once_begins() {
+        core::arch::naked_asm!("xor eax, eax", "ret")
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 pub mod once_ends {
+    #[unsafe(naked)]
     #[unsafe(no_mangle)]
-    pub extern "C" fn __raddle_once_ends(_once: *mut u32, _before: u32) {}
+    pub unsafe extern "C" fn __raddle_once_ends() {
+        core::arch::naked_asm!("ret")
+    }
 }
 
 pub mod vptr_update {
