@@ -290,6 +290,13 @@ impl<'a> Search<'a> {
         engine.strategy.end(engine.schedule.len());
         report.steps += engine.steps;
         report.switches += engine.switches;
+        if outcome == Outcome::Restart
+            && let Some(graphs) = &mut engine.exhaustive
+        {
+            graphs.restart();
+            (report.executions, report.blocked) = (0, 0);
+            return None;
+        }
         if outcome == Outcome::Abandoned {
             report.executions -= 1;
             report.blocked += 1;
@@ -381,9 +388,7 @@ impl<'a> Search<'a> {
             execution,
             schedule: match &engine.exhaustive {
                 Some(graphs) => graphs.schedule(),
-                None => {
-                    Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() }
-                }
+                None => Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
             },
             steps: engine.steps,
             panic: engine.panic.clone(),

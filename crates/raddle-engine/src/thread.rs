@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use crate::coroutine::Context;
 use crate::event::Pending;
+use crate::graph::rounds::Rounds;
 use crate::isolate::heap;
 use crate::lender::Lender;
 use crate::os_thread::OsThread;
@@ -92,6 +93,8 @@ pub struct VThread {
     /// Values of `pthread_setspecific`.
     pub(crate) specific: Vec<(u32, *mut c_void)>,
     pub(crate) spin: SpinWatch,
+    /// What it has read since it last had an effect, if the search is exhaustive.
+    pub(crate) rounds: Rounds,
     /// How many threads it has made.
     pub(crate) children: u32,
     /// The event that woke it last, if the search is exhaustive.
@@ -136,6 +139,7 @@ impl VThread {
             destructors: Vec::new(),
             specific: Vec::new(),
             spin: SpinWatch::default(),
+            rounds: Rounds::default(),
             children: 0,
             woken_by: 0,
             in_expanded_rmw: false,
@@ -159,6 +163,7 @@ impl VThread {
         self.detached = false;
         self.result = std::ptr::null_mut();
         self.spin.reset();
+        self.rounds.begin();
         self.children = 0;
         self.in_expanded_rmw = false;
         self.start = Some(start);

@@ -6,9 +6,10 @@
 use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
+use crate::graph::rounds::Round;
 use crate::graph::{Answer, Exhaustive, Location, Model, Request};
 use crate::thread::{State, ThreadId};
-use crate::trace::SwitchReason;
+use crate::trace::{self, SwitchReason};
 
 /// Something other than memory that threads share, as a place of the graph: each step at it is a read-modify-write, so that all
 /// orders of such steps are explored.
@@ -55,12 +56,27 @@ impl Engine {
         self.check_limits();
         self.note_pause();
         let mut reason = SwitchReason::Preempted;
+        let may_go_round = access.reads() && pc != 0;
         loop {
             let next = self.decide();
             self.switch_to(next, reason);
-            let request = Request { thread, access, order, memory: memory(), follows, pc };
+            let location = memory();
+            if may_go_round && self.goes_round(pc, location) {
+                reason = SwitchReason::Spinning;
+                continue;
+            }
+            let request = Request { thread, access, order, memory: location, follows, pc };
+            let po = self.graph().next_of(thread);
             match self.graph().request(&request) {
-                Answer::Done { read, write } => return (read, write),
+                Answer::Done { read, write } => {
+                    let effect = access.writes(read, 8).is_some_and(|_| write != Some(read));
+                    match location.filter(|_| may_go_round && !effect) {
+                        Some(at) => self.has_read_along_graph(pc, at.address, po),
+                        None if access == Access::Fence => {}
+                        None => self.current().rounds.reset(),
+                    }
+                    return (read, write);
+                }
                 Answer::Waits => reason = SwitchReason::Blocked,
                 Answer::Diverged => {
                     let choice = self.graph().made();
@@ -69,6 +85,55 @@ impl Engine {
                 Answer::MixedSize => self.stop(Outcome::MixedSize { thread }),
             }
         }
+    }
+
+    /// Whether the current thread, whose turn it is, goes round in a loop. It then waits for news, unless the execution is
+    /// not worth going on with.
+    fn goes_round(&mut self, pc: usize, at: Option<Location>) -> bool {
+        let Some(at) = at else { return false };
+        if !self.graph().is_beyond() {
+            return false;
+        }
+        let thread = self.current;
+        let this: *mut Engine = self;
+        // SAFETY: the closure only looks at memory and at the stack.
+        let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(pc) });
+        match round {
+            Round::None => false,
+            Round::Perhaps => {
+                if self.graph().learns_loop(pc) {
+                    self.stop(Outcome::Restart);
+                }
+                false
+            }
+            Round::Since(_) if self.current().rounds.last => {
+                self.current().rounds.stuck = true;
+                true
+            }
+            Round::Since(po) => {
+                if !self.graph().take_back(thread, po) {
+                    self.stop(Outcome::Abandoned);
+                }
+                self.current().rounds.reset();
+                true
+            }
+        }
+    }
+
+    fn has_read_along_graph(&mut self, pc: usize, address: usize, po: u32) {
+        let this: *mut Engine = self;
+        let is_loop = self.graph().is_loop(pc);
+        // SAFETY: the closure only looks at memory and at the stack.
+        self.current().rounds.has_read(pc, address, po, || match is_loop {
+            true => unsafe { (*this).state_at(pc) },
+            false => None,
+        });
+    }
+
+    /// The state of the current thread and of memory.
+    fn state_at(&mut self, pc: usize) -> Option<u64> {
+        let top = self.current().stack.top();
+        Some(trace::machine_state(pc, top)? ^ self.memory())
     }
 
     /// Takes a step that touches no memory.
@@ -134,11 +199,18 @@ impl Engine {
                 return Some(next);
             }
             let current = self.current;
-            let runs = |thread: ThreadId| graph.can_go_on(thread);
+            let threads = &self.threads;
+            let runs = |thread: ThreadId| !threads[thread as usize].rounds.stuck && graph.can_go_on(thread);
             if self.threads[current as usize].state == State::Runnable && runs(current) {
                 return Some(current);
             }
             if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
+                return Some(next);
+            }
+            // Those that go round may have bounds of their own; and what else they could have read is noted.
+            if let Some(&next) = self.runnable.iter().find(|&&thread| graph.goes_round(thread)) {
+                graph.go_round_again(next);
+                self.threads[next as usize].rounds.last = true;
                 return Some(next);
             }
             graph.look_back();
@@ -151,7 +223,8 @@ impl Engine {
                 continue;
             }
             if self.outcome.is_none() {
-                self.outcome = Some(self.outcome_at_rest());
+                let stuck = self.runnable.iter().any(|&thread| self.threads[thread as usize].rounds.stuck);
+                self.outcome = Some(if stuck { Outcome::Livelock } else { self.outcome_at_rest() });
                 self.record_last_waits();
             }
             return None;

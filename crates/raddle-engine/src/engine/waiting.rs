@@ -15,6 +15,7 @@ impl Engine {
     pub(crate) fn yield_now(&mut self, pc: usize) {
         self.count_step();
         self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
+        self.current().rounds.yielded();
         if self.runnable.len() > 1 && !self.follows_graph() {
             self.current().pending = Pending::NOTHING;
             self.give_way();

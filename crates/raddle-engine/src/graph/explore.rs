@@ -8,7 +8,7 @@
 //!
 //! Memory is one graph per revisit that is under way, each smaller than an execution, and the work noted on them.
 
-use super::event::{Access, Event, EventId, INIT, NONE};
+use super::event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use super::places::{Found, Places};
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
@@ -64,6 +64,17 @@ struct Work {
 struct Frame {
     graph: Graph,
     work: Vec<Work>,
+    /// How many events the graph began with.
+    given: usize,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Debug)]
+enum Wait {
+    /// A value that the event can do with.
+    Value(Event),
+    /// Something new at one of these places, where it saw these writes last.
+    News(Vec<(PlaceId, EventId)>),
 }
 
 #[derive(Debug)]
@@ -108,7 +119,11 @@ pub struct Exhaustive {
     prefix: Vec<u32>,
     found: Vec<EventId>,
     /// What threads wait for that found nothing to go on with, by thread.
-    waiting: Vec<Option<Event>>,
+    waiting: Vec<Option<Wait>>,
+    /// Reads that made a thread go round: the thread, the number of the event within it, and what it read.
+    vain: Vec<(ThreadId, u32, PlaceId, EventId)>,
+    /// Where in the code threads go round in loops.
+    loops: Vec<usize>,
     /// The one execution to make, if this is no search.
     script: Option<Script>,
     /// Numbers of threads by parent and how many that had made before.
@@ -119,7 +134,7 @@ impl Exhaustive {
     /// A search under a memory model.
     pub fn new(model: Model) -> Exhaustive {
         Exhaustive {
-            frames: vec![Frame { graph: Graph::new(model), work: Vec::new() }],
+            frames: vec![Frame { graph: Graph::new(model), work: Vec::new(), given: 0 }],
             spare: Vec::new(),
             places: Places::default(),
             made: 0,
@@ -128,9 +143,17 @@ impl Exhaustive {
             prefix: Vec::new(),
             found: Vec::new(),
             waiting: Vec::new(),
+            vain: Vec::new(),
+            loops: Vec::new(),
             script: None,
             children: Vec::new(),
         }
+    }
+
+    /// Begins again, knowing what was learned.
+    pub(crate) fn restart(&mut self) {
+        let loops = std::mem::take(&mut self.loops);
+        *self = Exhaustive { loops, ..Exhaustive::new(self.model()) };
     }
 
     /// Makes one execution again.
@@ -170,6 +193,7 @@ impl Exhaustive {
     pub(crate) fn begin(&mut self) -> bool {
         self.places.begin();
         self.waiting.clear();
+        self.vain.clear();
         self.made = 0;
         if !self.begun {
             self.begun = true;
@@ -234,8 +258,11 @@ impl Exhaustive {
     fn revisit(&mut self, work: &Work, read: EventId) -> bool {
         let spare = self.spare.pop();
         let frame = self.frames.last().expect("the work is of a frame");
-        let mut new =
-            spare.unwrap_or_else(|| Frame { graph: Graph::new(frame.graph.model), work: Vec::new() });
+        let mut new = spare.unwrap_or_else(|| Frame {
+            graph: Graph::new(frame.graph.model),
+            work: Vec::new(),
+            given: 0,
+        });
         let (write, reader, rank) =
             frame.graph.revisit(&work.event, work.rank, read, &mut new.graph, &mut self.scratch);
         if frame.work.is_empty() {
@@ -258,7 +285,9 @@ impl Exhaustive {
     /// Adds the read that was revisited.
     fn add_reader(&mut self, reader: Event, rank: usize) -> bool {
         if reader.waits {
-            self.graph_mut().push(reader, rank);
+            let frame = self.frames.last_mut().expect("there is a graph");
+            frame.graph.push(reader, rank);
+            frame.given = frame.graph.len();
             return true;
         }
         if reader.is_rmw() {
@@ -268,9 +297,10 @@ impl Exhaustive {
             self.note_revisits(&reader, rank, None);
         }
         let Exhaustive { frames, scratch, .. } = self;
-        let graph = &mut frames.last_mut().expect("there is a graph").graph;
-        let id = graph.push(reader, rank);
-        graph.is_consistent(id, scratch)
+        let frame = frames.last_mut().expect("there is a graph");
+        let id = frame.graph.push(reader, rank);
+        frame.given = frame.graph.len();
+        frame.graph.is_consistent(id, scratch)
     }
 
     /// The thread whose event comes next, as long as the execution follows the graph.
@@ -291,10 +321,14 @@ impl Exhaustive {
 
     /// Whether the thread can go on, once the execution has left the graph.
     pub(crate) fn can_go_on(&self, thread: ThreadId) -> bool {
-        let Some(Some(event)) = self.waiting.get(usize::from(thread)) else { return true };
         let graph = self.graph();
-        let newest = graph.newest(event.place);
-        event.access.accepts(graph.value(event.place, newest))
+        match self.waiting.get(usize::from(thread)) {
+            Some(Some(Wait::Value(event))) => {
+                event.access.accepts(graph.value(event.place, graph.newest(event.place)))
+            }
+            Some(Some(Wait::News(seen))) => seen.iter().any(|&(place, write)| graph.newest(place) != write),
+            _ => true,
+        }
     }
 
     /// The thread that must go on before all others, once the execution has left the graph: a read that lost its turn to a
@@ -305,17 +339,23 @@ impl Exhaustive {
             return None;
         }
         let ready = graph.by_stamp.iter().map(|&id| graph.event(id)).find(|event| {
+            let newest = graph.newest(event.place);
             event.waits
                 && graph.still_waits(event)
-                && event.access.accepts(graph.value(event.place, graph.newest(event.place)))
+                && newest != event.rf
+                && event.access.accepts(graph.value(event.place, newest))
+                && self.can_go_on(event.thread)
         });
         ready.map(|event| event.thread)
     }
 
     /// Where the thread waits for another value.
     pub(crate) fn awaited(&self, thread: ThreadId) -> Option<usize> {
-        let event = self.waiting.get(usize::from(thread))?.as_ref()?;
-        Some(self.places.address(event.place)?.0)
+        let place = match self.waiting.get(usize::from(thread))?.as_ref()? {
+            Wait::Value(event) => event.place,
+            Wait::News(_) => return None,
+        };
+        Some(self.places.address(place)?.0)
     }
 
     /// How many events the execution has made.
@@ -457,11 +497,7 @@ impl Exhaustive {
         let newest = graph.newest(place);
         let value = graph.value(place, newest);
         if !event.access.accepts(value) {
-            let thread = usize::from(event.thread);
-            if self.waiting.len() <= thread {
-                self.waiting.resize(thread + 1, None);
-            }
-            self.waiting[thread] = Some(event);
+            self.wait(event.thread, Wait::Value(event));
             return None;
         }
         self.note_other_sources(event, wait);
@@ -483,7 +519,9 @@ impl Exhaustive {
             let write = graph.at_rank(place, rank);
             let value = graph.value(place, write);
             // What there was when the read was revisited was looked at before.
-            let old = wait.is_some_and(|wait| write == INIT || write < wait);
+            let po = graph.events_of(event.thread);
+            let old = wait.is_some_and(|wait| write == INIT || write < wait)
+                || self.vain.contains(&(event.thread, po, place, write));
             if old || !event.access.accepts(value) {
                 continue;
             }
@@ -502,10 +540,103 @@ impl Exhaustive {
 
     /// Nobody can go on. Looks at what the threads that wait could have done earlier.
     pub(crate) fn look_back(&mut self) {
-        for event in self.waiting.clone().into_iter().flatten() {
-            let wait = self.graph().waiting(event.thread);
-            self.note_other_sources(event, wait);
+        for wait in self.waiting.clone().into_iter().flatten() {
+            if let Wait::Value(event) = wait {
+                let wait = self.graph().waiting(event.thread);
+                self.note_other_sources(event, wait);
+            }
         }
+    }
+
+    fn wait(&mut self, thread: ThreadId, wait: Wait) {
+        let thread = usize::from(thread);
+        if self.waiting.len() <= thread {
+            self.waiting.resize(thread + 1, None);
+        }
+        self.waiting[thread] = Some(wait);
+    }
+
+    /// Whether threads were seen to go round here.
+    pub(crate) fn is_loop(&self, pc: usize) -> bool {
+        self.loops.contains(&pc)
+    }
+
+    /// A thread may go round here. True if that is news, and the search has to begin again.
+    pub(crate) fn learns_loop(&mut self, pc: usize) -> bool {
+        let news = !self.is_loop(pc);
+        if news {
+            self.loops.push(pc);
+        }
+        news && self.script.is_none()
+    }
+
+    /// Whether the thread waits for news.
+    pub(crate) fn goes_round(&self, thread: ThreadId) -> bool {
+        matches!(self.waiting.get(usize::from(thread)), Some(Some(Wait::News(_))))
+    }
+
+    /// Lets a thread that waits for news go round once more.
+    pub(crate) fn go_round_again(&mut self, thread: ThreadId) {
+        self.waiting[usize::from(thread)] = None;
+    }
+
+    /// Whether the execution has left the graph.
+    pub(crate) fn is_beyond(&mut self) -> bool {
+        self.turn().is_none()
+    }
+
+    /// The number of the thread's next event within the thread.
+    pub(crate) fn next_of(&self, thread: ThreadId) -> u32 {
+        match &self.script {
+            None if self.made < self.graph().len() => self.graph().events[self.made].po,
+            _ => self.graph().events_of(thread),
+        }
+    }
+
+    /// The thread goes round since its event `po`. Takes back what it read and lets it wait for news; false if it read
+    /// something old, so that the execution shows nothing that another does not.
+    pub(crate) fn take_back(&mut self, thread: ThreadId, po: u32) -> bool {
+        let graph = self.graph();
+        let events = &graph.threads[usize::from(thread)][po as usize..];
+        // Nobody else did anything meanwhile, or it would not be sure that it goes round.
+        let first = events[0] as usize;
+        if graph.len() - first != events.len() {
+            return false;
+        }
+        let mut seen = Vec::new();
+        for &id in events {
+            let event = graph.event(id);
+            if event.place == NONE {
+                continue;
+            }
+            let last = match event.writes() {
+                true => graph.at_rank(event.place, graph.rank(event.place, id) - 1),
+                false => graph.newest(event.place),
+            };
+            if event.reads() && event.rf != last {
+                return false;
+            }
+            seen.push((event.place, event.rf));
+        }
+        if let [(place, write)] = seen[..] {
+            self.vain.push((thread, po, place, write));
+        }
+        let frame = self.frames.last_mut().expect("an execution has a graph");
+        let mut read = *frame.graph.event(first as EventId);
+        frame.graph.truncate(first);
+        while frame.work.last().is_some_and(|work| work.at as usize >= first) {
+            frame.work.pop();
+        }
+        if first < frame.given {
+            // What it reads was given to it by a revisit, and that has to stay known.
+            read.waits = true;
+            frame.graph.push(read, 0);
+            frame.given = frame.given.min(frame.graph.len());
+        }
+        let news = seen.iter().map(|&(place, _)| (place, frame.graph.newest(place))).collect();
+        self.made = frame.graph.len();
+        self.wait(thread, Wait::News(news));
+        true
     }
 
     /// Notes the revisits of an event that is about to be added.

@@ -11,6 +11,7 @@ pub(crate) mod event;
 mod explore;
 mod places;
 mod rc11;
+pub(crate) mod rounds;
 mod sc;
 #[cfg(test)]
 mod tests;
