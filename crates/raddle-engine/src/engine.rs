@@ -98,8 +98,8 @@ pub enum Outcome {
     },
     /// Not a failure: the execution shows nothing that others do not.
     Abandoned,
-    /// Not a failure: something was learned that the search should have known from the beginning.
-    Restart,
+    /// Not a failure: something was learned that the execution should have known from the beginning.
+    Again,
 }
 
 impl Outcome {

@@ -265,11 +265,19 @@ impl<'a> Search<'a> {
             if graphs.is_some() {
                 let scripted = Exhaustive::scripted(self.config.memory, schedule.clone());
                 (*self.engine).exhaustive = Some(Box::new(scripted));
-                (*self.engine).exhaustive.as_mut().expect("just set").begin();
             }
             let strategy =
                 std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
-            let outcome = self.execute(body, &mut || ());
+            let mut outcome = Outcome::Again;
+            while outcome == Outcome::Again {
+                if let Some(script) = &mut (*self.engine).exhaustive {
+                    script.begin();
+                }
+                if let Some(trace) = &mut (*self.engine).trace {
+                    trace.clear();
+                }
+                outcome = self.execute(body, &mut || ());
+            }
             (*self.engine).strategy = strategy;
             let found = self.found(outcome, 0);
             (*self.engine).exhaustive = graphs;
@@ -290,11 +298,8 @@ impl<'a> Search<'a> {
         engine.strategy.end(engine.schedule.len());
         report.steps += engine.steps;
         report.switches += engine.switches;
-        if outcome == Outcome::Restart
-            && let Some(graphs) = &mut engine.exhaustive
-        {
-            graphs.restart();
-            (report.executions, report.blocked) = (0, 0);
+        if outcome == Outcome::Again {
+            report.executions -= 1;
             return None;
         }
         if outcome == Outcome::Abandoned {

@@ -165,6 +165,13 @@ impl Trace {
         }
     }
 
+    /// Forgets what was recorded: the execution is made again.
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.omitted = 0;
+        self.switched = None;
+    }
+
     pub(crate) fn record(
         &mut self,
         thread: ThreadId,

@@ -51,7 +51,7 @@ fn kind(outcome: &Outcome) -> Kind {
     match outcome {
         Outcome::Passed
         | Outcome::Abandoned
-        | Outcome::Restart
+        | Outcome::Again
         | Outcome::Diverged { .. }
         | Outcome::MixedSize { .. } => {
             unreachable!("none is a failure of the code under test")
@@ -74,7 +74,7 @@ fn message(found: &Found, threads: &[failure::Thread]) -> String {
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Restart | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
+        Outcome::Passed | Outcome::Abandoned | Outcome::Again | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
             String::new()
         }
         Outcome::Panic { .. } => said(),
