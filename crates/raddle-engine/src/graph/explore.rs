@@ -243,6 +243,10 @@ impl Exhaustive {
                 continue;
             };
             frame.graph.truncate(work.at as usize);
+            if work.event.reads() && !self.accepts(&work.event, work.event.read) {
+                // Since it was noted, that was found to be in vain.
+                continue;
+            }
             let ready = match work.revisit {
                 None => self.add_otherwise(&work),
                 Some(read) => self.revisit(&work, read),
