@@ -95,6 +95,10 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
         let site = site::of(caller.pc, caller.fp);
         if (*engine).follows_graph() {
             if is_apart(site) {
+                if site == Site::ScopeEnd {
+                    let running = || place.read_volatile().widen() != 0;
+                    enter(engine, |engine| along_graph::end_scope(engine, running));
+                }
                 return place.read_volatile();
             }
             let record = |value: T, newest: T| Action::Load {
@@ -387,7 +391,7 @@ fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, he
 /// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
 /// part, which announces nothing.
 fn trusted(engine: &mut Engine, site: Site, order: Order) {
-    if site == Site::ThreadBookkeeping && order.acquires() {
+    if matches!(site, Site::ThreadBookkeeping | Site::ScopeEnd) && order.acquires() {
         engine.remember_unseen_synchronisation();
     }
 }

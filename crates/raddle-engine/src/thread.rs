@@ -43,6 +43,8 @@ pub enum State {
     },
     /// It waits for a thread to end.
     Join(ThreadId),
+    /// It waits for the threads of a scope to end.
+    JoinScope,
     /// It waits for the clock.
     Sleeping,
     /// It would only read the same values again.
@@ -95,6 +97,10 @@ pub struct VThread {
     pub(crate) spin: SpinWatch,
     /// What it has read since it last had an effect, if the search is exhaustive.
     pub(crate) rounds: Rounds,
+    /// The thread that made it, if the search is exhaustive.
+    pub(crate) parent: ThreadId,
+    /// Whether that thread knows that it has ended.
+    pub(crate) known_to_parent: bool,
     /// How many threads it has made.
     pub(crate) children: u32,
     /// The event that woke it last, if the search is exhaustive.
@@ -140,6 +146,8 @@ impl VThread {
             specific: Vec::new(),
             spin: SpinWatch::default(),
             rounds: Rounds::default(),
+            parent: 0,
+            known_to_parent: false,
             children: 0,
             woken_by: 0,
             in_expanded_rmw: false,
@@ -164,6 +172,7 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.rounds.begin();
+        self.known_to_parent = false;
         self.children = 0;
         self.in_expanded_rmw = false;
         self.start = Some(start);
@@ -175,6 +184,7 @@ impl VThread {
         self.name = None;
         self.panicked = false;
         self.joined = true;
+        self.known_to_parent = true;
         self.paused_at.clear();
     }
 

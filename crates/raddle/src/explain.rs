@@ -301,6 +301,9 @@ impl<'a> Explainer<'a> {
                 State::Join(other) => {
                     ThreadEnd::Waiting { on: format!("thread {other}"), held_by: Some(other.into()), at }
                 }
+                State::JoinScope => {
+                    ThreadEnd::Waiting { on: "the threads of a scope".to_owned(), held_by: None, at }
+                }
                 State::Sleeping => ThreadEnd::Waiting { on: "the clock".to_owned(), held_by: None, at },
                 State::Spinning => ThreadEnd::Waiting { on: self.spun_on(last), held_by: None, at },
                 State::Lock { address } | State::Futex { address, .. } => {

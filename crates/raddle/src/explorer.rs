@@ -401,6 +401,7 @@ pub(crate) fn classifier() -> Classify {
             raddle_reflect::Site::User => Site::User,
             raddle_reflect::Site::Std => Site::Std,
             raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
+            raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,
             raddle_reflect::Site::RefCountUp => Site::RefCountUp,
             raddle_reflect::Site::RefCountDown => Site::RefCountDown,
             raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,

@@ -8,7 +8,7 @@ use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
 use crate::graph::{Answer, Exhaustive, Location, LoopsAtRest, Model, Request};
-use crate::thread::{State, ThreadId};
+use crate::thread::{State, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
 /// Something other than memory that threads share, as a place of the graph: each step at it is a read-modify-write, so that all
@@ -166,6 +166,28 @@ impl Engine {
         let before = self.current().children;
         self.current().children += 1;
         self.graph().child(parent, before)
+    }
+
+    /// Whether a thread has made others that have not ended.
+    pub(crate) fn has_children(&self, thread: ThreadId) -> bool {
+        let running = |child: &&Box<VThread>| child.parent == thread && child.state != State::Finished;
+        self.threads[1..self.alive].iter().any(|child| running(&child))
+    }
+
+    /// The next thread that the current one made and that has ended without being joined. While the execution follows the
+    /// graph, that says which it was.
+    pub(crate) fn next_ended_child(&mut self, thread: ThreadId) -> Option<ThreadId> {
+        let ended = |child: &VThread| {
+            child.parent == thread && child.state == State::Finished && !child.known_to_parent
+        };
+        match self.graph().next_event_of(thread) {
+            Some(Access::Join(child)) => {
+                let child = self.threads[..self.alive].get(usize::from(child))?;
+                ended(child).then_some(child.id)
+            }
+            Some(_) => None,
+            None => self.threads[1..self.alive].iter().find(|child| ended(child)).map(|child| child.id),
+        }
     }
 
     /// Who goes on.

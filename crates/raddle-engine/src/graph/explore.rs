@@ -684,6 +684,12 @@ impl Exhaustive {
         self.turn().is_none()
     }
 
+    /// What the thread does next, if the graph says so.
+    pub(crate) fn next_event_of(&self, thread: ThreadId) -> Option<Access> {
+        let rest = self.graph().events.get(self.made..)?;
+        rest.iter().find(|event| event.thread == thread && !event.waits).map(|event| event.access)
+    }
+
     /// The number of the thread's next event within the thread.
     pub(crate) fn next_of(&self, thread: ThreadId) -> u32 {
         match &self.script {
