@@ -440,6 +440,30 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     }
 }
 
+/// A fence for the compiler only. After a sequentially consistent read-modify-write it is how code for x86 spells a full fence,
+/// which the instruction is there (crossbeam-epoch does so whenever it pins a thread).
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
+            enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+        }
+    }
+}
+
+/// The system call that makes every thread execute a full fence, so that the others need not.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn membarrier(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, Engine::remember_fences_of_all) };
+}
+
 /// The current thread waits at `place` until it is woken, if the place holds `expected`.
 ///
 /// `deadline` is a time of the monotonic clock. Returns how the wait ended; none if the value was another.
