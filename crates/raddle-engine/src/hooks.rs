@@ -434,7 +434,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
                 engine.remember_fence(order);
             });
         }
-        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) != Site::RefCountDown {
+        if (*engine).trace.is_some() && matches!(site::of(caller.pc, caller.fp), Site::User | Site::Std) {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use std::thread;
 
 use broken::{all, finds_with, searching};
-use raddle::{Explorer, Failure, Kind, Memory};
+use raddle::{Explorer, Failure, Isolation, Kind, Memory};
 use raddle_report::failure::{Action, Value};
 
 /// Checks that every strategy finds the bug under RC11, with a trace that shows what went wrong, and that sequential consistency
@@ -79,6 +79,21 @@ fn store_buffering_with_acquire_and_release() {
         || store_buffering(Release, None, Acquire),
         |failure| assert!(older(failure).contains(&(0, 1))),
     );
+}
+
+#[test]
+fn processes_find_the_same() {
+    for strategy in searching() {
+        let find = |explorer: Explorer| {
+            let found =
+                explorer.strategy(strategy.clone()).try_run(|| store_buffering(Release, None, Acquire));
+            let failure = found.expect_err("the bug is there");
+            (failure.found_by.execution, failure.schedule.clone(), failure.look_back.clone())
+        };
+        let found = find(weak());
+        assert_eq!(find(weak().workers(2)), found, "{strategy}");
+        assert_eq!(find(weak().isolation(Isolation::Fork)), found, "{strategy}");
+    }
 }
 
 #[test]
