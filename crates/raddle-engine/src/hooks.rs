@@ -518,11 +518,7 @@ pub unsafe fn futex_wait(
 /// As for [`fence`].
 pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: u32) -> u32 {
     // SAFETY: the caller's.
-    unsafe {
-        enter(engine, |engine| {
-            wake_at(engine, address, count, mask)
-        })
-    }
+    unsafe { enter(engine, |engine| wake_at(engine, address, count, mask)) }
 }
 
 fn wake_at(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {

@@ -381,9 +381,7 @@ impl<'a> Search<'a> {
             execution,
             schedule: match &engine.exhaustive {
                 Some(graphs) => graphs.schedule(),
-                None => {
-                    Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() }
-                }
+                None => Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
             },
             steps: engine.steps,
             panic: engine.panic.clone(),

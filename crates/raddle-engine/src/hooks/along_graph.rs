@@ -164,8 +164,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                     step(engine, state, Access::Rmw(Rmw::Swap, 0), Order::Acquire);
                     return 0;
                 }
-                let take =
-                    Access::Cas { expected: NOTIFIED.into(), new: 0, failure: Order::Acquire };
+                let take = Access::Cas { expected: NOTIFIED.into(), new: 0, failure: Order::Acquire };
                 while step(engine, state, take, Order::Acquire) != NOTIFIED {
                     futex_wait(engine, state, PARKED, !0, deadline);
                 }
@@ -197,8 +196,12 @@ pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32)
             once.write_volatile(before);
             let size = size_of::<u32>() as u8;
             let (address, order) = (once.addr(), Order::Release);
-            access_within(engine, 0, once, Access::Store(after.into()), order, |_, newest| {
-                Action::Store { address, size, order, value: after.into(), newest: newest.into() }
+            access_within(engine, 0, once, Access::Store(after.into()), order, |_, newest| Action::Store {
+                address,
+                size,
+                order,
+                value: after.into(),
+                newest: newest.into(),
             });
         }
     }
