@@ -13,7 +13,7 @@ use crate::event::{Effect, Order, Pending, Rmw};
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::event::Access as Step;
 use crate::isolate::heap::Refusal;
-use crate::memory::{Access, Place};
+use crate::memory::{Access, Place, Trust};
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -108,10 +108,9 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
         }
         if site.is_trusted() || site == Site::ExpandedRmw {
             let value = place.read_volatile();
-            if (*engine).remembers() && site.is_trusted() {
-                enter(engine, |engine| {
+            if site.is_trusted() {
+                trusted(engine, site, order, |engine| {
                     engine.remember_load(access(engine, site, place, order, value));
-                    trusted(engine, site, order);
                 });
             }
             return value;
@@ -146,13 +145,11 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
-            if (*engine).remembers() {
-                let held = place.read_volatile();
-                enter(engine, |engine| {
-                    engine.remember_store(access(engine, site, place, order, held), value.widen())
-                });
-            }
-            return place.write_volatile(value);
+            let held = place.read_volatile();
+            place.write_volatile(value);
+            return trusted(engine, site, order, |engine| {
+                engine.remember_store(access(engine, site, place, order, held), value.widen());
+            });
         }
         if (*engine).follows_graph() {
             let record = |_, newest: T| Action::Store {
@@ -209,12 +206,9 @@ pub unsafe fn rmw<T: Int>(
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
-            if (*engine).remembers() {
-                enter(engine, |engine| {
-                    engine.remember_rmw(access(engine, site, place, order, read), written.widen());
-                    trusted(engine, site, order);
-                });
-            }
+            trusted(engine, site, order, |engine| {
+                engine.remember_rmw(access(engine, site, place, order, read), written.widen());
+            });
             return read;
         }
         if (*engine).follows_graph() {
@@ -273,13 +267,10 @@ pub unsafe fn compare_exchange<T: Int>(
             if read == expected {
                 place.write_volatile(new);
             }
-            if (*engine).remembers() {
-                enter(engine, |engine| {
-                    let values = [expected.widen(), new.widen()];
-                    engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
-                    trusted(engine, site, order);
-                });
-            }
+            trusted(engine, site, order, |engine| {
+                let values = [expected.widen(), new.widen()];
+                engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
+            });
             return read;
         }
         if site == Site::MutexLock && size_of::<T>() == size_of::<u32>() {
@@ -380,15 +371,27 @@ fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, he
         place: Place { address: place.addr(), size: size_of::<T>() as u8 },
         order,
         held: held.widen(),
-        trusted: !matches!(site, Site::User | Site::RefCountUp | Site::RefCountDown),
+        trust: match site {
+            Site::Unknown | Site::Plumbing | Site::User => Trust::Nothing,
+            Site::RefCountUp | Site::RefCountDown | Site::ExpandedRmw => Trust::Right,
+            Site::ThreadBookkeeping | Site::MutexLock | Site::Std => Trust::PartlySeen,
+        },
     }
 }
 
 /// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
-/// part, which announces nothing.
-fn trusted(engine: &mut Engine, site: Site, order: Order) {
-    if site == Site::ThreadBookkeeping && order.acquires() {
-        engine.remember_unseen_synchronisation();
+/// part, which announces nothing, so that there is nothing to follow.
+#[inline(always)]
+unsafe fn trusted(engine: *mut Engine, site: Site, order: Order, remember: impl FnOnce(&mut Engine)) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() {
+            enter(engine, |engine| match site {
+                Site::ThreadBookkeeping if order.acquires() => engine.remember_unseen_synchronisation(),
+                Site::ThreadBookkeeping => {}
+                _ => remember(engine),
+            });
+        }
     }
 }
 
@@ -427,7 +430,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
             enter(engine, |engine| engine.take_fence(order));
         }
         if (*engine).remembers() {
-            enter(engine, |engine| {
+            trusted(engine, site::of(caller.pc, caller.fp), order, |engine| {
                 if order == Order::SeqCst && engine.is_weak() {
                     engine.point(Pending::NOTHING);
                 }

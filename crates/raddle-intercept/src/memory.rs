@@ -142,8 +142,8 @@ unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: the contract of `free`.
     unsafe {
         if heap::owns(block.addr()) {
-            let engine = engine_of_virtual_thread();
-            if let Some(engine) = engine
+            if let Some(engine) = engine_of_virtual_thread()
+                && (*engine).remembers()
                 && let Ok(usable) = heap::usable(block.cast())
             {
                 hooks::forget(engine, block.addr(), usable);

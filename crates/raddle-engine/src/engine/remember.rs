@@ -11,7 +11,7 @@ use crate::thread::ThreadId;
 impl Engine {
     /// Whether anything is remembered.
     #[inline(always)]
-    pub(crate) fn remembers(&self) -> bool {
+    pub fn remembers(&self) -> bool {
         self.memory.is_some()
     }
 
