@@ -101,6 +101,8 @@ pub struct Watch {
     pub bytes: Range<usize>,
     /// Allocations and frees of blocks that begin here.
     pub blocks: Range<usize>,
+    /// Whether these are too many to be shown among the events.
+    pub is_aside: bool,
 }
 
 impl Fault {
@@ -111,19 +113,17 @@ impl Fault {
             Fault::DataRace { first, second, block: around } => {
                 let (a, b) = (first.bytes(), second.bytes());
                 let bytes = a.start.max(b.start)..a.end.min(b.end);
-                Watch { blocks: around.as_ref().map_or(0..0, block), bytes }
+                Watch { blocks: around.as_ref().map_or(0..0, block), bytes, is_aside: false }
             }
             Fault::UseAfterFree { access, block: freed } => {
-                Watch { bytes: access.bytes(), blocks: block(freed) }
+                Watch { bytes: access.bytes(), blocks: block(freed), is_aside: false }
             }
-            Fault::DoubleFree { block: freed, .. } => Watch { bytes: 0..0, blocks: block(freed) },
-            Fault::InvalidFree { block: Some(around), address, .. } => {
-                Watch { bytes: 0..0, blocks: around.start..address + 1 }
+            Fault::DoubleFree { block: freed, .. } => Watch { blocks: block(freed), ..Watch::default() },
+            Fault::InvalidFree { block: around, address, .. } => {
+                let start = around.map_or(*address, |around| around.start);
+                Watch { blocks: start..address + 1, ..Watch::default() }
             }
-            Fault::InvalidFree { block: None, address, .. } => {
-                Watch { bytes: 0..0, blocks: *address..address + 1 }
-            }
-            Fault::Leak { .. } => Watch { bytes: 0..0, blocks: 0..usize::MAX },
+            Fault::Leak { .. } => Watch { blocks: 0..usize::MAX, is_aside: true, ..Watch::default() },
         }
     }
 }

@@ -10,9 +10,10 @@ use std::ffi::c_void;
 
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
+use crate::fault::AccessKind;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::event::Access as Step;
-use crate::isolate::heap::Refusal;
+use crate::isolate::heap::{self, Refusal};
 use crate::memory::{Access, Place, Trust};
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
@@ -107,6 +108,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order, record);
         }
         if site.is_trusted() || site == Site::ExpandedRmw {
+            trusted_reach(engine, place);
             let value = place.read_volatile();
             if site.is_trusted() {
                 trusted(engine, site, order, |engine| {
@@ -117,6 +119,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Read });
+            let time = engine.reach(at(place), AccessKind::AtomicRead);
             let newest = place.read_volatile();
             let value = match engine.remembers() {
                 true => T::narrow(engine.remember_load(access(engine, site, place, order, newest))),
@@ -129,6 +132,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
                 value: value.widen(),
                 newest: newest.widen(),
             });
+            engine.accessed(at(place), AccessKind::AtomicRead, caller, time);
             read(engine, caller, place.addr(), value, newest);
             value
         })
@@ -145,6 +149,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
+            trusted_reach(engine, place);
             let held = place.read_volatile();
             place.write_volatile(value);
             return trusted(engine, site, order, |engine| {
@@ -165,6 +170,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             let before = place.read_volatile();
             let is_newest = !engine.remembers()
                 || engine.remember_store(access(engine, site, place, order, before), value.widen());
@@ -178,6 +184,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
                 value: value.widen(),
                 newest: if is_newest { value.widen() } else { before.widen() },
             });
+            engine.accessed(at(place), AccessKind::AtomicWrite, caller, time);
             match is_newest {
                 true => wrote(engine, caller, place.addr(), before, value),
                 false => engine.current().spin.reset(),
@@ -203,6 +210,7 @@ pub unsafe fn rmw<T: Int>(
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() || ((*engine).follows_graph() && is_apart(site)) {
+            trusted_reach(engine, place);
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
@@ -225,6 +233,7 @@ pub unsafe fn rmw<T: Int>(
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
@@ -239,6 +248,7 @@ pub unsafe fn rmw<T: Int>(
                 read: read.widen(),
                 written: written.widen(),
             });
+            engine.accessed(at(place), AccessKind::AtomicWrite, caller, time);
             wrote(engine, caller, place.addr(), read, written);
             read
         })
@@ -263,6 +273,7 @@ pub unsafe fn compare_exchange<T: Int>(
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
+            trusted_reach(engine, place);
             let read = place.read_volatile();
             if read == expected {
                 place.write_volatile(new);
@@ -298,6 +309,7 @@ pub unsafe fn compare_exchange<T: Int>(
             if !retry {
                 engine.point(Pending { address: place.addr(), effect: Effect::Write });
             }
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             let newest = place.read_volatile();
             if site == Site::ExpandedRmw && newest != expected {
                 engine.current().in_expanded_rmw = true;
@@ -323,6 +335,8 @@ pub unsafe fn compare_exchange<T: Int>(
                 read: seen.widen(),
                 newest: newest.widen(),
             });
+            let kind = if seen == expected { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
+            engine.accessed(at(place), kind, caller, time);
             if seen == expected {
                 wrote(engine, caller, place.addr(), seen, new);
             } else {
@@ -347,12 +361,15 @@ unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, o
             return;
         }
         enter(engine, |engine| {
+            engine.reach(at(place), AccessKind::AtomicWrite);
             engine.point_of_lock(place);
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             place.write_volatile(new);
             if engine.remembers() {
                 engine.remember_rmw(access(engine, Site::MutexLock, place, order, 0), new.into());
             }
             engine.record(record);
+            engine.accessed(at(place), AccessKind::AtomicWrite, caller, time);
         });
     }
 }
@@ -363,12 +380,17 @@ fn is_apart(site: Site) -> bool {
     site.is_trusted() || site == Site::RefCountDown
 }
 
+#[inline(always)]
+fn at<T>(place: *const T) -> Place {
+    Place { address: place.addr(), size: size_of::<T>() as u8 }
+}
+
 /// An access of the current thread.
 #[inline(always)]
 fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, held: T) -> Access {
     Access {
         thread: engine.current_id(),
-        place: Place { address: place.addr(), size: size_of::<T>() as u8 },
+        place: at(place),
         order,
         held: held.widen(),
         trust: match site {
@@ -376,6 +398,15 @@ fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, he
             Site::RefCountUp | Site::RefCountDown | Site::ExpandedRmw => Trust::Right,
             Site::ThreadBookkeeping | Site::MutexLock | Site::Std => Trust::PartlySeen,
         },
+    }
+}
+
+/// The current thread is about to make an access in trusted code.
+#[inline(always)]
+unsafe fn trusted_reach<T>(engine: *mut Engine, place: *const T) {
+    if heap::is_freed(place.addr()) {
+        // SAFETY: the caller's.
+        unsafe { enter(engine, |engine| _ = engine.reach(at(place), AccessKind::AtomicWrite)) };
     }
 }
 
@@ -488,6 +519,7 @@ pub unsafe fn futex_wait(
                 return along_graph::futex_wait(engine, place, expected, mask, deadline);
             }
             engine.point(Pending { address, effect: Effect::Write });
+            engine.reach(at(place), AccessKind::AtomicRead);
             let blocks = place.read_volatile() == expected;
             let now = engine.clock.monotonic();
             engine.record(|| Action::Wait {
@@ -900,24 +932,6 @@ pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
     }
 }
 
-/// The code under test gives memory back: what is known of the places in it no longer holds.
-///
-/// # Safety
-/// As for [`fence`].
-#[inline]
-pub unsafe fn forget(engine: *mut Engine, address: usize, len: usize) {
-    // SAFETY: the caller's.
-    unsafe {
-        if (*engine).remembers() {
-            enter(engine, |engine| {
-                if let Some(memory) = &mut engine.memory {
-                    memory.forget(address..address + len);
-                }
-            });
-        }
-    }
-}
-
 /// The code under test has mapped memory.
 ///
 /// # Safety
@@ -1013,6 +1027,30 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
     }
 }
 
+/// The code under test has allocated a block.
+///
+/// # Safety
+/// As for [`fence`].
+#[cold]
+pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.allocated(address, size)) };
+}
+
+/// The code under test frees a block: what is known of the places in it will no longer hold.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn freeing(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() || (*engine).trace.is_some() {
+            enter(engine, |engine| engine.freeing(address));
+        }
+    }
+}
+
 /// The code under test frees what is no live block: what glibc ends a process for.
 ///
 /// # Safety
@@ -1020,11 +1058,40 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
 #[cold]
 pub unsafe fn bad_free(engine: *mut Engine, address: usize, refusal: Refusal) -> ! {
     // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.bad_free(address, refusal)) }
+}
+
+/// The code under test frees something that executions did not allocate: a block that existed before, or no block at all.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn foreign_free(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
     unsafe {
-        panicked(engine, || match refusal {
-            Refusal::Free => format!("double free of {address:#x}"),
-            Refusal::NoBlock => format!("free of {address:#x}, where no block begins"),
-        });
-        end_process(engine, Some(libc::SIGABRT), 0)
+        if (*engine).is_no_block(address) {
+            bad_free(engine, address, Refusal::NoBlock);
+        }
+    }
+}
+
+/// A plain access.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: usize, kind: AccessKind) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
+}
+
+/// A plain access that the programmer made volatile, knowing that others may change the place: it must be there, and that is all.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn volatile(engine: *mut Engine, address: usize, size: usize, kind: AccessKind) {
+    if heap::is_freed(address) {
+        // SAFETY: the caller's.
+        unsafe { enter::<()>(engine, |engine| engine.use_after_free(address, size, kind)) };
     }
 }

@@ -37,8 +37,6 @@ pub struct Moment {
     pub thread: ThreadId,
     /// Its time. Two accesses of a thread have the same time if it handed nothing on between them.
     pub time: u32,
-    /// Where in the code.
-    pub pc: usize,
 }
 
 /// The earlier access of a race.
@@ -47,8 +45,12 @@ pub struct Earlier {
     /// The access.
     pub access: Access,
     /// Where in the code it was made.
-    pub pc: usize,
+    pub calls: Calls,
 }
+
+/// The innermost return addresses of a call stack, as offsets from the beginning of the program's code; 0 where there are no
+/// more.
+pub type Calls = [u32; 4];
 
 /// Times begin anew, and the shadow with them, beyond this.
 const LAST_TIME: u32 = u32::MAX / 2;
@@ -65,7 +67,8 @@ impl Races {
         }
     }
 
-    /// Notes an access. `knows(thread, time)` says whether what a thread did at a time happened before it.
+    /// Notes an access. `knows(thread, time)` says whether what a thread did at a time happened before it, `calls` where in
+    /// the code it is made.
     ///
     /// # Errors
     /// The earlier access that it races with, if there is one; then the access is not noted.
@@ -77,20 +80,21 @@ impl Races {
         kind: AccessKind,
         moment: Moment,
         knows: impl Fn(ThreadId, u32) -> bool,
+        calls: impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
         let time = self.base + moment.time;
         self.latest = self.latest.max(time);
         let offset = address & 7;
         if offset + size <= 8 {
             let epoch = Epoch::new(moment.thread, time, bytes(offset, size), kind);
-            return self.place(address, epoch, moment.pc, &knows);
+            return self.place(address, epoch, &knows, &calls);
         }
         let end = address + size;
         let mut at = address;
         while at < end {
             let next = (at & !7) + 8;
             let mask = bytes(at & 7, next.min(end) - at);
-            self.place(at, Epoch::new(moment.thread, time, mask, kind), moment.pc, &knows)?;
+            self.place(at, Epoch::new(moment.thread, time, mask, kind), &knows, &calls)?;
             at = next;
         }
         Ok(())
@@ -123,8 +127,8 @@ impl Races {
         &mut self,
         address: usize,
         epoch: Epoch,
-        pc: usize,
         knows: &impl Fn(ThreadId, u32) -> bool,
+        calls: &impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
         let place = self.shadow.place(address);
         // SAFETY: places stay where they are as long as the shadow.
@@ -132,7 +136,7 @@ impl Races {
         if place.epochs.contains(&epoch) {
             return Ok(());
         }
-        self.note(place, address & !7, epoch, pc, knows)
+        self.note(place, address & !7, epoch, knows, calls)
     }
 
     #[inline(never)]
@@ -141,8 +145,8 @@ impl Races {
         place: &mut Place,
         address: usize,
         epoch: Epoch,
-        pc: usize,
         knows: &impl Fn(ThreadId, u32) -> bool,
+        calls: &impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
         let base = self.base;
         let mut room = None;
@@ -159,7 +163,7 @@ impl Races {
                     room = room.or(Some(index));
                 }
             } else if old.conflicts(epoch) {
-                return Err(old.earlier(address, place.pcs[index]));
+                return Err(old.earlier(address, place.calls[index]));
             }
         }
         if place.more_of == base + 1 {
@@ -170,16 +174,15 @@ impl Races {
                     && !knows(noted.epoch.thread(), noted.epoch.time() - base)
             };
             if let Some(noted) = more.iter().find(race) {
-                return Err(noted.epoch.earlier(address, noted.pc));
+                return Err(noted.epoch.earlier(address, noted.calls));
             }
         }
-        let pc = short(pc);
         match room {
             Some(index) => {
                 place.epochs[index] = epoch;
-                place.pcs[index] = pc;
+                place.calls[index] = calls();
             }
-            None => self.note_more(place, Noted { epoch, pc }, knows),
+            None => self.note_more(place, Noted { epoch, calls: calls() }, knows),
         }
         Ok(())
     }
@@ -208,7 +211,7 @@ impl Races {
         epoch: Epoch,
         knows: &impl Fn(ThreadId, u32) -> bool,
     ) -> Result<(), Earlier> {
-        let noted = (0..PLACE).map(|index| Noted { epoch: place.epochs[index], pc: place.pcs[index] });
+        let noted = (0..PLACE).map(|index| Noted { epoch: place.epochs[index], calls: place.calls[index] });
         let more = (place.more_of == self.base + 1).then(|| &self.more[place.more as usize]);
         for old in noted.chain(more.into_iter().flatten().copied()) {
             if old.epoch.time() > self.base
@@ -216,14 +219,14 @@ impl Races {
                 && old.epoch.thread() != epoch.thread()
                 && !knows(old.epoch.thread(), old.epoch.time() - self.base)
             {
-                return Err(old.epoch.earlier(address, old.pc));
+                return Err(old.epoch.earlier(address, old.calls));
             }
         }
         Ok(())
     }
 }
 
-/// How many accesses a place has room for: a line of the processor's cache. More are rarely unordered.
+/// How many accesses a place has room for. More are rarely unordered.
 const PLACE: usize = 4;
 
 /// The accesses to eight bytes.
@@ -231,17 +234,18 @@ const PLACE: usize = 4;
 #[repr(C, align(64))]
 struct Place {
     epochs: [Epoch; PLACE],
-    pcs: [u32; PLACE],
     /// Where further accesses are, if the next field says that there are any.
     more: u32,
     /// The base of the execution that `more` belongs to, plus one.
     more_of: u32,
+    /// Where each access was made. On a line of its own, which is only touched when an access is noted.
+    calls: [Calls; PLACE],
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     epoch: Epoch,
-    pc: u32,
+    calls: Calls,
 }
 
 /// An access: time in the lowest 32 bits, then thread (16), bytes (8), whether it writes, whether it is atomic, whether it
@@ -298,7 +302,7 @@ impl Epoch {
             && (self.0 & ATOMIC == 0 || other.0 & ATOMIC != 0)
     }
 
-    fn earlier(self, place: usize, pc: u32) -> Earlier {
+    fn earlier(self, place: usize, calls: Calls) -> Earlier {
         let kind = match (self.0 & WRITES != 0, self.0 & ATOMIC != 0) {
             _ if self.0 & FREES != 0 => AccessKind::Free,
             (false, false) => AccessKind::Read,
@@ -308,8 +312,7 @@ impl Epoch {
         };
         let first = self.mask().trailing_zeros() as usize;
         let size = (self.mask() >> first).trailing_ones() as usize;
-        let access = Access { thread: self.thread(), address: place + first, size, kind };
-        Earlier { access, pc: pc as usize + crate::global::GLOBAL.text_start.get() }
+        Earlier { access: Access { thread: self.thread(), address: place + first, size, kind }, calls }
     }
 }
 
@@ -317,11 +320,6 @@ impl Epoch {
 #[inline(always)]
 fn bytes(offset: usize, size: usize) -> u8 {
     (((1u32 << size) - 1) << offset) as u8
-}
-
-/// A code address in 32 bits.
-fn short(pc: usize) -> u32 {
-    pc.wrapping_sub(crate::global::GLOBAL.text_start.get()) as u32
 }
 
 #[cfg(test)]

@@ -77,6 +77,10 @@ impl Threads {
     }
 }
 
+fn calls() -> Calls {
+    [0; 4]
+}
+
 fn overlap(a: &Access, b: &Access) -> bool {
     a.bytes().start < b.bytes().end && b.bytes().start < a.bytes().end
 }
@@ -105,11 +109,11 @@ fn run(races: &mut Races, steps: &[Step]) -> Option<usize> {
                 };
                 let expected: Vec<Access> =
                     made.iter().filter(|earlier| race(earlier)).map(|earlier| earlier.0).collect();
-                let moment = Moment { thread: access.thread, time: clock[thread], pc: number };
+                let moment = Moment { thread: access.thread, time: clock[thread] };
                 let said = match kind {
                     // What is freed is not accessed again; here it may be, as if it were allocated anew at once.
                     AccessKind::Free => races.free(access.bytes(), access.thread, knows),
-                    _ => races.access(access.address, size, kind, moment, knows),
+                    _ => races.access(access.address, size, kind, moment, knows, calls),
                 };
                 match said {
                     Ok(()) => assert!(expected.is_empty(), "{access:?} races with {expected:?}"),
@@ -150,13 +154,12 @@ fn many_readers_are_all_remembered() {
     races.begin();
     let alone = |_, _| false;
     for thread in 0..40 {
-        let moment = Moment { thread, time: 1, pc: 0 };
-        races.access(MEMORY, 8, AccessKind::Read, moment, alone).unwrap();
+        let moment = Moment { thread, time: 1 };
+        races.access(MEMORY, 8, AccessKind::Read, moment, alone, calls).unwrap();
     }
     for unknown in 0..40 {
         let knows_others = |thread, _| thread != unknown;
-        let found =
-            races.access(MEMORY, 8, AccessKind::Write, Moment { thread: 99, time: 1, pc: 0 }, knows_others);
+        let found = races.access(MEMORY, 8, AccessKind::Write, Moment { thread: 99, time: 1 }, knows_others);
         assert_eq!(found.unwrap_err().access.thread, unknown);
     }
 }
@@ -165,7 +168,7 @@ fn many_readers_are_all_remembered() {
 fn times_begin_anew_before_they_run_out() {
     let mut races = Races::default();
     let access = |races: &mut Races, thread, time| {
-        races.access(MEMORY, 8, AccessKind::Write, Moment { thread, time, pc: 0 }, |_, _| false)
+        races.access(MEMORY, 8, AccessKind::Write, Moment { thread, time }, |_, _| false, calls)
     };
     for _ in 0..10 {
         races.begin();
