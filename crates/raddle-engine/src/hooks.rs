@@ -132,7 +132,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
                 value: value.widen(),
                 newest: newest.widen(),
             });
-            engine.accessed(at(place), AccessKind::AtomicRead, caller, time);
+            engine.accessed(at(place), site, AccessKind::AtomicRead, caller, time);
             read(engine, caller, place.addr(), value, newest);
             value
         })
@@ -184,7 +184,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
                 value: value.widen(),
                 newest: if is_newest { value.widen() } else { before.widen() },
             });
-            engine.accessed(at(place), AccessKind::AtomicWrite, caller, time);
+            engine.accessed(at(place), site, AccessKind::AtomicWrite, caller, time);
             match is_newest {
                 true => wrote(engine, caller, place.addr(), before, value),
                 false => engine.current().spin.reset(),
@@ -248,7 +248,7 @@ pub unsafe fn rmw<T: Int>(
                 read: read.widen(),
                 written: written.widen(),
             });
-            engine.accessed(at(place), AccessKind::AtomicWrite, caller, time);
+            engine.accessed(at(place), site, AccessKind::AtomicWrite, caller, time);
             wrote(engine, caller, place.addr(), read, written);
             read
         })
@@ -336,7 +336,7 @@ pub unsafe fn compare_exchange<T: Int>(
                 newest: newest.widen(),
             });
             let kind = if seen == expected { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
-            engine.accessed(at(place), kind, caller, time);
+            engine.accessed(at(place), site, kind, caller, time);
             if seen == expected {
                 wrote(engine, caller, place.addr(), seen, new);
             } else {
@@ -363,13 +363,12 @@ unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, o
         enter(engine, |engine| {
             engine.reach(at(place), AccessKind::AtomicWrite);
             engine.point_of_lock(place);
-            let time = engine.reach(at(place), AccessKind::AtomicWrite);
+            engine.reach(at(place), AccessKind::AtomicWrite);
             place.write_volatile(new);
             if engine.remembers() {
                 engine.remember_rmw(access(engine, Site::MutexLock, place, order, 0), new.into());
             }
             engine.record(record);
-            engine.accessed(at(place), AccessKind::AtomicWrite, caller, time);
         });
     }
 }
@@ -395,8 +394,11 @@ fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, he
         held: held.widen(),
         trust: match site {
             Site::Unknown | Site::Plumbing | Site::User => Trust::Nothing,
-            Site::RefCountUp | Site::RefCountDown | Site::ExpandedRmw => Trust::Right,
-            Site::ThreadBookkeeping | Site::MutexLock | Site::Std => Trust::PartlySeen,
+            // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
+            Site::RefCountUp | Site::RefCountDown | Site::ExpandedRmw | Site::MutexLock | Site::Std => {
+                Trust::Right
+            }
+            Site::ThreadBookkeeping => Trust::PartlySeen,
         },
     }
 }
@@ -741,6 +743,13 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
             }
             engine.point(Pending::NOTHING);
             engine.remember_unseen_synchronisation();
+            if let StdCall::CondvarWait { mutex, .. } = call
+                && engine.remembers()
+            {
+                // It unlocks the mutex unseen; what others find there is nothing new if it was so before.
+                let held = mutex.read_volatile();
+                engine.remember_store(access(engine, Site::Std, mutex, Order::Release, held), 0);
+            }
             None
         })
     }

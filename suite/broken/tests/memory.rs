@@ -274,6 +274,8 @@ fn used_again_while_somebody_still_compares_its_address() {
         let other = thread::spawn(move || popping.pop());
         let first = stack.pop();
         let second = stack.pop();
+        // Something else gets the memory of the second node, and the third that of the first.
+        let other_use = std::hint::black_box(Box::new([0usize; 2]));
         stack.push(3);
         let mut seen: Vec<usize> = first.into_iter().chain(second).chain(other.join().unwrap()).collect();
         while let Some(value) = stack.pop() {
@@ -282,6 +284,7 @@ fn used_again_while_somebody_still_compares_its_address() {
         }
         seen.sort_unstable();
         assert_eq!(seen, [1, 2, 3]);
+        drop(other_use);
     };
     // With quarantine it is seen that nothing orders the access and the free; with reuse, what becomes of it.
     finds(&searching(), Kind::DataRace, run, |failure| {

@@ -9,6 +9,7 @@ use crate::hooks::Caller;
 use crate::isolate::heap::{self, Refusal};
 use crate::memory::Place;
 use crate::race::{Calls, Earlier, Moment, Races};
+use crate::site::Site;
 use crate::stack::{self, SlotStack};
 use crate::thread::ThreadId;
 use crate::trace::{Action, CallFrame};
@@ -46,10 +47,11 @@ impl Engine {
         self.now()
     }
 
-    /// The current thread has made an atomic access that began at `time`.
+    /// The current thread has made an atomic access that began at `time`. Those of the standard library are right, whatever
+    /// parts of it are not seen.
     #[inline(always)]
-    pub(crate) fn accessed(&mut self, place: Place, kind: AccessKind, caller: Caller, time: u32) {
-        if self.detector.is_some() {
+    pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
+        if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw) {
             self.look_for_races(place.address, place.size.into(), kind, caller, time);
         }
     }
