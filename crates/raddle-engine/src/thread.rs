@@ -107,6 +107,8 @@ pub struct VThread {
     pub(crate) woken_by: u32,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
+    /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
+    pub(crate) made_sc_rmw: bool,
     /// The stack of the thread's slot, which coroutines run on.
     pub(crate) slot: SlotStack,
     /// The stack that the thread runs on.
@@ -151,6 +153,7 @@ impl VThread {
             children: 0,
             woken_by: 0,
             in_expanded_rmw: false,
+            made_sc_rmw: false,
             slot,
             stack: slot,
             lender: Lender::start(id),
@@ -175,6 +178,7 @@ impl VThread {
         self.known_to_parent = false;
         self.children = 0;
         self.in_expanded_rmw = false;
+        self.made_sc_rmw = false;
         self.start = Some(start);
     }
 

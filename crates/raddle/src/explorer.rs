@@ -20,13 +20,14 @@ use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::{Config, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
-use raddle_report::{Failure, Style, render};
+use raddle_report::{Failure, Kind, Style, render};
 
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
+use crate::suppress::suppress;
 
 /// Runs the closure under many schedules and panics with a report if one of them fails.
 ///
@@ -126,6 +127,31 @@ impl Explorer {
         self
     }
 
+    /// Whether to look for data races. They are looked for unless this says otherwise.
+    pub fn races(mut self, races: bool) -> Explorer {
+        self.options.races = races;
+        self
+    }
+
+    /// Does not report data races in functions whose path matches one of these patterns, in which `*` stands for any text.
+    ///
+    /// A race is suppressed if the pattern matches the path of a function that makes one of the two accesses, or that of
+    /// one of the functions around it: those inlined there, and three more callers.
+    ///
+    /// ```
+    /// raddle::Explorer::new().suppress(["my_crate::metrics::*", "*::approximate_len"]).run(|| ());
+    /// ```
+    pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
+        self.options.suppress.extend(functions.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether memory that nothing refers to at the end of an execution, and that was not freed, is a failure.
+    pub fn check_leaks(mut self, check: bool) -> Explorer {
+        self.options.check_leaks = check;
+        self
+    }
+
     /// The stack of each thread, in bytes.
     pub fn stack_size(mut self, bytes: usize) -> Explorer {
         self.options.stack_size = bytes;
@@ -171,6 +197,8 @@ impl Explorer {
         };
         // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
         PROBE.load(Ordering::Relaxed);
+        // SAFETY: an initialised static. If plain accesses are announced, so is this one.
+        unsafe { (&raw const PROBE).cast::<u8>().read_volatile() };
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -286,15 +314,25 @@ fn search(
             Memory::Rc11 => Model::Rc11,
         },
         clocks: false,
+        check_leaks: options.check_leaks,
+        races: options.races && GLOBAL.announced.get(),
         label: options.strategy.to_string(),
         progress: tell_progress,
     };
     if let Some(file) = &replayed
         && file.failure.found_by.exploration == exploration
     {
-        replay::replay(file, &config, at, run);
+        let kind = file.failure.kind;
+        // Only what was found is looked for: it may not be the first thing that is wrong.
+        let config = Config {
+            races: config.races && kind == Kind::DataRace,
+            check_leaks: kind == Kind::MemoryLeak,
+            ..config
+        };
+        replay::replay(file, &config, &options.suppress, at, run);
     }
     let mut search = Search::new(&config, strategy(&options), classifier);
+    search.suppress(|| suppress(&options.suppress));
     let report = search.run(run, passed);
     let Some(found) = &report.failure else { return Ok((report, options.seed)) };
     assert!(
@@ -304,7 +342,8 @@ fn search(
     );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
-        search.replay(&found.schedule, run, Trace::new(TRACE_LIMIT, found.steps), namer(), limit_time)
+        let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
+        search.replay(&found.schedule, run, trace, namer(), limit_time)
     };
     let (again, trace) = record(&mut search);
     if !same_execution(found, &again) {

@@ -37,12 +37,14 @@
 mod build;
 mod explain;
 mod explorer;
+mod fault;
 mod holders;
 mod operation;
 pub mod options;
 mod replay;
 mod report;
 mod scenario;
+mod suppress;
 
 pub use explorer::{Explorer, explore};
 pub use operation::operation;

@@ -16,6 +16,7 @@ use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
 use crate::options::{Allocation, Memory};
+use crate::suppress::suppress;
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -68,7 +69,13 @@ pub(crate) fn requested() -> Option<&'static Request> {
 }
 
 /// Replays a failure, says how it went, and ends the process.
-pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run: &mut dyn FnMut()) -> ! {
+pub(crate) fn replay(
+    request: &Request,
+    config: &Config,
+    suppressed: &[String],
+    at: &Location<'_>,
+    run: &mut dyn FnMut(),
+) -> ! {
     let recorded = &request.failure;
     let program = Program::current().ok();
     let own = build::identity(program.as_ref());
@@ -85,13 +92,17 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     }
     let schedule = Schedule { threads: recorded.schedule.0.clone(), look_back: recorded.look_back.0.clone() };
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier);
-    // How long it is decides what is recorded; under a debugger it is made only once.
-    let steps = match config.backend {
-        Backend::Coroutines => search.rerun(&schedule, run).steps,
-        Backend::OsThreads => 0,
+    search.suppress(|| suppress(suppressed));
+    // How it ends decides what is recorded; under a debugger it is made only once.
+    let trace = match config.backend {
+        Backend::Coroutines => {
+            let found = search.rerun(&schedule, run);
+            Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome)
+        }
+        Backend::OsThreads => Trace::new(TRACE_LIMIT, 0),
     };
     let limit_time = recorded.kind == Kind::TimeLimit;
-    let (found, trace) = search.replay(&schedule, run, Trace::new(TRACE_LIMIT, steps), namer(), limit_time);
+    let (found, trace) = search.replay(&schedule, run, trace, namer(), limit_time);
     drop(search);
     match found.outcome {
         Outcome::Passed => {
