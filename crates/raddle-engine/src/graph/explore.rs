@@ -658,11 +658,24 @@ impl Exhaustive {
 
     /// The thread goes round since its event `po`, so its last read was in vain. If that was the read to begin with, the
     /// execution has to be made again, knowing that; if it was one of several that it could make, it is left to the others.
-    pub(crate) fn learns_vain(&mut self, thread: ThreadId, po: u32, proven: bool) {
+    ///
+    /// False if the round is worth keeping: it touched several places, tried to change one, and failed because it had seen
+    /// something old. That is how optimistic algorithms begin anew, not how threads wait, and each round knows more than the
+    /// one before.
+    pub(crate) fn learns_vain(&mut self, thread: ThreadId, po: u32, proven: bool) -> bool {
         let graph = self.graph();
-        let own = &graph.threads[usize::from(thread)];
-        let is_read = |&id: &EventId| graph.event(id).reads() && graph.event(id).place != NONE;
-        let Some(&last) = own[po as usize..].iter().rfind(|id| is_read(id)) else { return };
+        let own = &graph.threads[usize::from(thread)][po as usize..];
+        let reads = || own.iter().map(|&id| (id, graph.event(id))).filter(|(_, event)| event.reads());
+        let Some((first, first_read)) = reads().next() else { return false };
+        let one_place = reads().all(|(_, event)| event.place == first_read.place);
+        let tries = reads().any(|(_, event)| event.access != Access::Load);
+        let is_new = |event: &Event| event.rf == graph.newest(event.place);
+        if !one_place && tries && !reads().all(|(_, event)| is_new(event)) {
+            return false;
+        }
+        // One that sees the same place in the same way again and again looked in vain from the first time on.
+        let same = one_place && reads().all(|(_, event)| event.read == first_read.read);
+        let last = if same { first } else { reads().next_back().map_or(first, |(id, _)| id) };
         let mut read = *graph.event(last);
         let length = read.po - po;
         self.take_back(last as usize);
@@ -677,6 +690,7 @@ impl Exhaustive {
             frame.graph.push(read, 0);
             frame.given = frame.graph.len();
         }
+        true
     }
 
     /// Whether the execution has left the graph.
