@@ -6,7 +6,7 @@ use super::{Engine, Outcome};
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::GLOBAL;
 use crate::hooks::Caller;
-use crate::isolate::heap::{self, Refusal};
+use crate::isolate::heap::{self, Block, Refusal};
 use crate::memory::Place;
 use crate::race::{Calls, Earlier, Moment, Races};
 use crate::site::Site;
@@ -34,6 +34,7 @@ impl Engine {
         if let Some(detector) = &mut self.detector {
             detector.races.begin();
             detector.shared.clear();
+            GLOBAL.stacks_are_shared.set(false);
         }
     }
 
@@ -65,8 +66,7 @@ impl Engine {
             if detector.is_private(owner, self.current) {
                 return;
             }
-        }
-        if heap::is_freed(address) {
+        } else if heap::is_freed(address) {
             self.use_after_free(address, size, kind);
         }
         if self.trace.is_some() {
@@ -80,12 +80,19 @@ impl Engine {
 
     /// The current thread frees a block: whatever it held is over for everybody.
     pub(crate) fn freeing(&mut self, address: usize) {
-        let Some(block) = heap::block_of(address).filter(|block| block.start == address) else { return };
-        self.record_block(Action::Free { address });
+        let Some(record) = heap::record_of(address) else { return };
+        let block = record.block();
+        if block.start != address {
+            return;
+        }
+        if self.trace.is_some() {
+            self.record_block(Action::Free { address });
+        }
         let me = self.current;
         let Engine { detector, memory, .. } = self;
         if let Some(detector) = detector
             && let Some(memory) = memory
+            && (record.is_shared || record.allocated_by() != me)
         {
             let bytes = block.start..block.start + block.size;
             let clock = &memory.sync.view(me).clock;
@@ -101,7 +108,14 @@ impl Engine {
 
     /// The current thread has allocated a block.
     pub(crate) fn allocated(&mut self, address: usize, size: usize) {
-        self.record_block(Action::Allocate { address, size });
+        if self.detector.is_some()
+            && let Some(record) = heap::record_of(address)
+        {
+            record.set_allocated_at(self.now());
+        }
+        if self.trace.is_some() {
+            self.record_block(Action::Allocate { address, size });
+        }
     }
 
     /// The current thread frees what is no live block.
@@ -164,10 +178,31 @@ impl Engine {
         let me = self.current;
         let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else { return };
         let clock = &memory.sync.view(me).clock;
-        let calls = || calls(caller, threads[usize::from(me)].stack);
-        let moment = Moment { thread: me, time };
         let knows = |thread: ThreadId, time: u32| clock.knows(thread, time);
-        if let Err(earlier) = detector.races.access(address, size, kind, moment, knows, calls) {
+        let calls = || calls(caller, threads[usize::from(me)].stack);
+        // An allocation is a write of the whole block. What its thread does to it before it hands anything on needs no note:
+        // whoever knows of the allocation knows of that, too.
+        let unknown = heap::record_of(address).and_then(|record| {
+            let (owner, since) = (record.allocated_by(), record.allocated_at());
+            if owner == me {
+                return (since == time).then_some(None);
+            }
+            record.is_shared = true;
+            (!knows(owner, since)).then(|| Some(record.block()))
+        });
+        let found = match unknown {
+            Some(None) => return,
+            Some(Some(block)) => {
+                let Block { start, size, allocated_by, .. } = block;
+                let access = Access { thread: allocated_by, address: start, size, kind: AccessKind::Write };
+                Err(Earlier { access, calls: [0; 4] })
+            }
+            None => {
+                let moment = Moment { thread: me, time };
+                detector.races.access(address, size, kind, moment, knows, calls)
+            }
+        };
+        if let Err(earlier) = found {
             let calls = calls();
             self.race(earlier, Access { thread: me, address, size, kind }, calls);
         }
@@ -245,6 +280,7 @@ impl RaceDetector {
             self.shared.resize(owner + 1, false);
         }
         self.shared[owner] = true;
+        GLOBAL.stacks_are_shared.set(true);
     }
 }
 
