@@ -182,6 +182,8 @@ impl<'a> Search<'a> {
         unsafe {
             if config.exhaustive {
                 (*engine).exhaustive = Some(Box::new(Exhaustive::new(config.memory)));
+                // What reads see is said by the graph; only clocks are kept.
+                (*engine).memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
             } else if config.memory == Model::Rc11 || config.clocks || config.races {
                 (*engine).memory = Some(Box::new(Memory::new(config.memory)));
             }

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 
 use super::{Engine, Outcome};
+use crate::event::Order;
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::GLOBAL;
+use crate::graph::event::{Access as Step, Event, EventId};
 use crate::hooks::Caller;
 use crate::isolate::heap::{self, Block, Refusal};
 use crate::memory::Place;
+use crate::memory::sync::Message;
 use crate::race::{Calls, Earlier, Moment, Races};
-use crate::site::Site;
+use crate::site::{self, Site};
 use crate::stack::{self, SlotStack};
 use crate::thread::ThreadId;
 use crate::trace::{Action, CallFrame};
@@ -23,6 +26,10 @@ pub(crate) struct RaceDetector {
     shared: Vec<bool>,
     /// Whether races at a code address are none of the user's concern, by what was said of it before.
     suppressed: HashMap<Calls, bool>,
+    /// What each event of an execution graph hands on, and the latest event and its time: graphs do not contain all that
+    /// orders accesses (counts of references), so that clocks are kept beside them.
+    messages: Vec<Message>,
+    latest: Option<(Event, u32)>,
 }
 
 /// Says whether races at these return addresses are not to be reported.
@@ -34,6 +41,7 @@ impl Engine {
         if let Some(detector) = &mut self.detector {
             detector.races.begin();
             detector.shared.clear();
+            detector.messages.clear();
             GLOBAL.stacks_are_shared.set(false);
         }
     }
@@ -55,6 +63,45 @@ impl Engine {
         if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw) {
             self.look_for_races(place.address, place.size.into(), kind, caller, time);
         }
+    }
+
+    /// The current thread has made an event of an execution graph.
+    pub(super) fn follow_clocks(&mut self, id: EventId) {
+        let Engine { detector: Some(detector), memory: Some(memory), exhaustive: Some(graph), .. } = self
+        else {
+            return;
+        };
+        let event = *graph.event(id);
+        let (thread, order, sync) = (event.thread, event.order, &mut memory.sync);
+        detector.latest = Some((event, sync.now(thread)));
+        let source = detector.messages.get(event.rf as usize);
+        let mut message = Message::default();
+        match event.access {
+            // It is followed where it is made, whether it is an event or not.
+            Step::Fence | Step::Begin | Step::TimedOut => {}
+            Step::Spawn(child) => sync.spawn(thread, child),
+            Step::Join(other) => sync.join(thread, other),
+            Step::Woken => source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source)),
+            _ if event.written.is_none() => {
+                source.into_iter().for_each(|from| sync.load(thread, order, from))
+            }
+            Step::Store(_) => sync.store(thread, order, &mut message),
+            _ => {
+                message = source.cloned().unwrap_or_default();
+                sync.rmw(thread, order, &mut message);
+            }
+        }
+        detector.messages.resize_with(id as usize, Message::default);
+        detector.messages.push(message);
+    }
+
+    /// The current thread has made an atomic access that is the latest event of an execution graph.
+    pub(crate) fn accessed_along_graph(&mut self, place: Place, caller: Caller) {
+        let Some((event, time)) = self.detector.as_ref().and_then(|detector| detector.latest) else { return };
+        let kind = if event.written.is_some() { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
+        // SAFETY: instrumented code has frame pointers.
+        let site = unsafe { site::of(caller.pc, caller.fp) };
+        self.accessed(place, site, kind, caller, time);
     }
 
     /// The current thread makes a plain access.

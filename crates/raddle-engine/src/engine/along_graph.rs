@@ -67,7 +67,10 @@ impl Engine {
             let request = Request { thread, access, order, memory: location, follows };
             let po = self.graph().next_of(thread);
             match self.graph().request(&request) {
-                Answer::Done { read, write } => {
+                Answer::Done { id, read, write } => {
+                    if self.detector.is_some() {
+                        self.follow_clocks(id);
+                    }
                     let size = location.map_or(8, |at| at.size);
                     let effect = access.writes(read, size).is_some_and(|written| written != read);
                     match location.filter(|_| may_go_round && !effect) {

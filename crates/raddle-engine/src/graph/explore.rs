@@ -40,8 +40,8 @@ pub(crate) struct Location {
 /// What becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It is done, has read this, and memory is to hold that.
-    Done { read: u64, write: Option<u64> },
+    /// It is done, as this event, has read this, and memory is to hold that.
+    Done { id: EventId, read: u64, write: Option<u64> },
     /// It has to wait until another thread writes.
     Waits,
     /// The program did something else the last time.
@@ -389,6 +389,11 @@ impl Exhaustive {
         Some(self.places.address(event.place)?.0)
     }
 
+    /// An event of the execution.
+    pub(crate) fn event(&self, id: EventId) -> &Event {
+        self.graph().event(id)
+    }
+
     /// How many events the execution has made.
     pub(crate) fn made(&self) -> usize {
         self.made
@@ -488,7 +493,7 @@ impl Exhaustive {
             }
             _ => None,
         };
-        Answer::Done { read: event.read, write }
+        Answer::Done { id, read: event.read, write }
     }
 
     /// The execution has left the graph: adds an event.
