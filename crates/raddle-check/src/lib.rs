@@ -48,7 +48,7 @@ pub mod verdict;
 mod verifier;
 
 pub use check::{Checker, check};
-pub use contract::{Contract, Durability};
+pub use contract::{Contract, Cost, Domain, Durability, Measure, PathCost, Relaxation};
 pub use engine::limits::{Exhausted, Limits};
 pub use history::{History, Operation, Outcome};
 pub use model::Model;

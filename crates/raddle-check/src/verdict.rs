@@ -117,6 +117,10 @@ pub enum Method {
     Chains,
     /// The search over two orders at once that quasi-linearizability needs.
     TwoOrders,
+    /// Depth-first search over the sets of operations that may come next.
+    Sets,
+    /// Nothing had to be decided.
+    Nothing,
 }
 
 impl fmt::Display for Progress {
@@ -136,6 +140,8 @@ impl fmt::Display for Method {
             Method::Frontier => f.write_str("frontier search"),
             Method::Chains => f.write_str("chain search"),
             Method::TwoOrders => f.write_str("two-order search"),
+            Method::Sets => f.write_str("set search"),
+            Method::Nothing => f.write_str("definition"),
         }
     }
 }

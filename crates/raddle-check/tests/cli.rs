@@ -81,7 +81,12 @@ fn mistakes_exit_with_2_and_name_the_line() {
     expect(&["verify", "-", "--model", "quue"], "", 2, "no model is called `quue`: there are register, ");
     expect(&["verify", "-", "--model", "bounded-queue"], "", 2, "needs its capacity");
     expect(&["verify", "-", "--model", "queue", "--contract", "k-relaxed"], "", 2, "`k-relaxed:2`");
-    expect(&["verify", "-", "--model", "set", "--contract", "k-relaxed:1"], "", 2, "no relaxed version");
+    expect(
+        &["verify", "-", "--model", "set", "--contract", "k-relaxed:1"],
+        "",
+        2,
+        "does not say what a step out of order costs",
+    );
     expect(&["verify", "-", "--model", "queue", "--time-limit", "soon"], "", 2, "no unit of time");
     expect(
         &["verify", "-", "--model", "queue", "--stream", "--contract", "sequential"],

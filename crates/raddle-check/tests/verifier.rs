@@ -8,7 +8,7 @@ use raddle_check::model::keyed::{At, Keyed};
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
 use raddle_check::model::stack::{Stack, StackOp};
-use raddle_check::{Checker, Contract, Durability, History, Ties, Value, Verifier};
+use raddle_check::{Checker, Contract, Durability, History, Relaxation, Ties, Value, Verifier};
 
 fn register_op(raw: Raw) -> RegisterOp {
     match raw.kind % 3 {
@@ -54,7 +54,8 @@ fn agrees_with_the_checker_while_it_learns() {
 
 #[test]
 fn relaxed_models_are_verified_as_such() {
-    let verifier = std::cell::RefCell::new(Verifier::new(Queue::new(), Contract::KRelaxed(1)));
+    let verifier =
+        std::cell::RefCell::new(Verifier::new(Queue::new(), Contract::Relaxed(Relaxation::out_of_order(1))));
     for_random_histories(2000, 6, 12, |raw| {
         let input = |_, raw: Raw| match raw.kind % 2 {
             0 => QueueOp::Enqueue(Value::Int(i64::from(raw.value % 3))),
