@@ -44,9 +44,9 @@ pub fn check<M: Model>(history: &History<M::Input, M::Output>, model: &M) -> Rep
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
-    contract: Contract,
-    ties: Ties,
-    limits: Limits,
+    pub(crate) contract: Contract,
+    pub(crate) ties: Ties,
+    pub(crate) limits: Limits,
     whole: bool,
     search_only: bool,
 }

@@ -1,5 +1,6 @@
 //! Which operations have to come before which, for contracts and histories where time alone does not say.
 
+use super::{Contract, quiescent};
 use crate::engine::mask::{Mask, Words};
 use crate::history::Operation;
 use crate::timeline::Ties;
@@ -24,6 +25,38 @@ impl Precedence {
             row
         };
         Precedence { before: (0..count).map(row).collect() }
+    }
+
+    /// Whether the contract asks for nothing but an order that the model allows and that extends some other one.
+    pub(crate) fn is_all_of(contract: Contract) -> bool {
+        matches!(
+            contract,
+            Contract::Linearizable
+                | Contract::StrictlySerializable
+                | Contract::Sequential
+                | Contract::Serializable
+                | Contract::Quiescent
+        )
+    }
+
+    /// The order that such a contract asks for, if `in_time(i, j)` is what counts as real time and `in_program(i, j)` as
+    /// the order within a process.
+    pub(crate) fn of_contract(
+        contract: Contract,
+        count: usize,
+        ended: impl Fn(usize) -> bool,
+        in_time: impl Fn(usize, usize) -> bool,
+        in_program: impl Fn(usize, usize) -> bool,
+        is_relaxed: impl Fn(usize) -> bool,
+    ) -> Option<Precedence> {
+        let order = match contract {
+            Contract::Linearizable | Contract::StrictlySerializable => Precedence::new(count, ended, in_time),
+            Contract::Sequential => Precedence::new(count, ended, in_program),
+            Contract::Serializable => Precedence::new(count, ended, |_, _| false),
+            Contract::Quiescent => quiescent::relax(Precedence::new(count, ended, in_time), is_relaxed),
+            _ => return None,
+        };
+        Some(order)
     }
 
     /// Those that have to come before `op`.

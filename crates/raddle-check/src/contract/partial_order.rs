@@ -2,7 +2,7 @@
 //! better than a clock. It takes the place of real time in the definition of every contract.
 
 use super::order::Precedence;
-use super::{Contract, Finding, Problem, Rejected, quasi, quiescent, serializable, set_linearizable};
+use super::{Contract, Finding, Problem, Rejected, quasi, set_linearizable};
 use crate::engine::chains::{self, Chains, Item};
 use crate::model::Model;
 
@@ -15,27 +15,32 @@ pub(crate) fn check<M: Model>(
     problem: &mut Problem<'_, M>,
     before: impl Fn(usize, usize) -> bool,
 ) -> Finding {
-    let operations = problem.operations;
-    let given = |before: &dyn Fn(usize, usize) -> bool| {
-        Precedence::new(operations.len(), |op| operations[op].output().is_some(), before)
-    };
-    let is_same_process = |i: usize, j: usize| operations[i].process == operations[j].process;
+    let (operations, model) = (problem.operations, problem.model);
+    let has_returned = |op: usize| operations[op].output().is_some();
+    let order = Precedence::of_contract(
+        contract,
+        operations.len(),
+        has_returned,
+        &before,
+        |i, j| operations[i].process == operations[j].process && before(i, j),
+        |op| model.is_relaxed(&operations[op].input),
+    );
+    if let Some(order) = order {
+        return extend(problem, &order);
+    }
+    let given = || Precedence::new(operations.len(), has_returned, &before);
     match contract {
         // The model has been replaced by one that may deviate.
-        Contract::Linearizable | Contract::StrictlySerializable | Contract::Relaxed(_) => {
-            extend(problem, &given(&before))
-        }
-        Contract::Sequential => extend(problem, &given(&|i, j| is_same_process(i, j) && before(i, j))),
-        Contract::Serializable => serializable::check(problem),
-        Contract::Quiescent => {
-            let order =
-                quiescent::relax(given(&before), |op| problem.model.is_relaxed(&operations[op].input));
-            extend(problem, &order)
-        }
-        Contract::Quasi(k) => quasi::check_order(problem, k, given(&before)),
-        Contract::SetLinearizable => set_linearizable::check_order(problem, &given(&before)),
+        Contract::Relaxed(_) => extend(problem, &given()),
+        Contract::Quasi(k) => quasi::check_order(problem, k, given()),
+        Contract::SetLinearizable => set_linearizable::check_order(problem, &given()),
         Contract::Anything => Finding::Accepted,
         Contract::Durable(_) => panic!("a contract about crashes needs to know when they were: {contract}"),
+        Contract::Linearizable
+        | Contract::StrictlySerializable
+        | Contract::Sequential
+        | Contract::Serializable
+        | Contract::Quiescent => unreachable!("their orders are all there is to them"),
     }
 }
 

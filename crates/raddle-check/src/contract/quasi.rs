@@ -244,7 +244,8 @@ impl<M: Model> Search<'_, '_, M> {
             order.reverse();
             order
         };
-        let attempt = |&node: &u32| Attempt { order: order(node), state: self.nodes[node as usize].3 };
+        let attempt =
+            |&node: &u32| Attempt { order: order(node), state: self.nodes[node as usize].3, next: None };
         self.longest.iter().map(attempt).collect()
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn check_order<M: Model>(problem: &mut Problem<'_, M>, order: &Preced
     match search(problem, order, &mut longest) {
         Ok(true) => Finding::Accepted,
         Ok(false) => {
-            let attempt = |(order, state)| Attempt { order, state: problem.lts.adopt(problem.model, state) };
+            let attempt = |(order, state)| Attempt {
+                order,
+                state: problem.lts.adopt(problem.model, state),
+                next: None,
+            };
             let attempts = longest.into_iter().map(attempt).collect();
             Finding::Rejected(Rejected { prefix: problem.timeline.len(), attempts, ..Rejected::default() })
         }
