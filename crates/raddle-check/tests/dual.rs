@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use common::{Raw, Tally, for_random_histories};
 use proptest::prelude::*;
 use raddle_check::dual::{Answer, Blocking, Guarded, Step, Ticket, Verifier};
-use raddle_check::explain::{Story, text};
+use raddle_check::explain::{self, Story, text};
 use raddle_check::verdict::Verdict;
 use raddle_check::{Checker, Contract, Durability, History, Operation, Outcome};
 
@@ -283,7 +283,7 @@ fn history<B: Blocking<Input = Op, Output = u8>>(spec: &B, raw: &[Raw]) -> Histo
         let input = operation(op, &raw[op]);
         match spec.request(&mut state, Ticket(op as u32), &input) {
             Step::Return(output) => outcomes[op] = Outcome::Returned { output, at: end(op) },
-            Step::Suspend if raw[op].luck % 5 == 0 => {
+            Step::Suspend if raw[op].luck.is_multiple_of(5) => {
                 spec.cancel(&mut state, Ticket(op as u32));
                 outcomes[op] = Outcome::Cancelled { at: end(op) };
             }
@@ -422,7 +422,10 @@ fn a_lost_wake_up_is_named_and_explained() {
     let spec = buffer(false);
     let report = Checker::new().check_blocking(&history, &spec).unwrap();
     let story = Story::blocking("the history", "linearizable", &report, &history, &spec, &[]);
-    insta::assert_snapshot!(text::render(&story, true));
+    let gist = explain::closest(&report).unwrap();
+    assert_eq!(gist.lost_wake_ups, [second]);
+    let gist = gist.lines(10, |op| story.operations[&op].text.clone()).join("\n");
+    insta::assert_snapshot!(format!("{}\nIn short, {gist}", text::render(&story, true)));
 }
 
 #[test]

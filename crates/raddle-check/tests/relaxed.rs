@@ -22,9 +22,10 @@ use raddle_check::{
 
 const PATHS: [PathCost; 3] = [PathCost::Max, PathCost::Interval, PathCost::IntervalMax];
 
-/// What an operation of a collection does by the definition of the measure: the elements after it and its cost, `None`
-/// if it cannot deviate.
-type Steps = Vec<(Vec<Value>, Option<usize>)>;
+/// What an operation that returned something may do by the definition of a measure: the state after it and its cost,
+/// `None` if it cannot deviate.
+type Deviations<'a, I, S> = dyn Fn(&S, &I, Option<&Value>) -> Steps<S> + 'a;
+type Steps<S> = Vec<(S, Option<usize>)>;
 
 /// A collection by its definition: elements in the order they were added, and which ones a removal passes over.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +42,9 @@ enum Op {
     Peek,
 }
 
-fn collection_steps(kind: Kind, state: &[Value], op: &Op, output: Option<&Value>) -> Steps {
+fn collection_steps(kind: Kind, state: &[Value], op: &Op, output: Option<&Value>) -> Steps<Vec<Value>> {
     if let Op::Add(value) = op {
-        return vec![([state, &[value.clone()]].concat(), None)];
+        return vec![([state, std::slice::from_ref(value)].concat(), None)];
     }
     let mut steps = Vec::new();
     for (i, element) in state.iter().enumerate() {
@@ -84,12 +85,12 @@ fn distance<I, S: Clone>(
     operations: &[Operation<I, Value>],
     init: &S,
     path: PathCost,
-    steps: &dyn Fn(&S, &I, Option<&Value>) -> Vec<(S, Option<usize>)>,
+    steps: &Deviations<'_, I, S>,
 ) -> Option<usize> {
     struct Search<'a, I, S> {
         operations: &'a [Operation<I, Value>],
         path: PathCost,
-        steps: &'a dyn Fn(&S, &I, Option<&Value>) -> Vec<(S, Option<usize>)>,
+        steps: &'a Deviations<'a, I, S>,
         best: Option<usize>,
     }
     impl<I, S: Clone> Search<'_, I, S> {

@@ -48,9 +48,9 @@ pub(crate) fn check<M: Model>(
 fn extend<M: Model>(problem: &mut Problem<'_, M>, order: &Precedence) -> Finding {
     let operations = problem.operations;
     let mut chains = Chains::default();
-    for op in 0..operations.len() {
+    for (op, operation) in operations.iter().enumerate() {
         let class = problem.class(op);
-        let optional = operations[op].output().is_none();
+        let optional = operation.output().is_none();
         let needs = order.before(op).iter().map(|before| (before, 1)).collect();
         chains.chains.push(vec![Item { class, op, optional, after: 0, needs }]);
     }

@@ -233,19 +233,28 @@ impl<M: Model> Search<'_, '_, M> {
         self.longest.truncate(ATTEMPTS);
     }
 
-    fn attempts(&self) -> Vec<Attempt> {
-        let order = |mut node: u32| {
-            let mut order = Vec::new();
-            while node != ROOT {
-                let (parent, op, ..) = self.nodes[node as usize];
-                order.push(op as usize);
-                node = parent;
-            }
-            order.reverse();
-            order
-        };
-        let attempt =
-            |&node: &u32| Attempt { order: order(node), state: self.nodes[node as usize].3, next: None };
-        self.longest.iter().map(attempt).collect()
+    fn attempts(&mut self) -> Vec<Attempt> {
+        let initial = self.problem.lts.initial(self.problem.model);
+        let mut longest = std::mem::take(&mut self.longest);
+        if longest.is_empty() {
+            longest.push(ROOT);
+        }
+        longest.into_iter().map(|node| self.attempt(node, initial)).collect()
+    }
+
+    fn attempt(&self, last: u32, initial: StateId) -> Attempt {
+        let mut order = Vec::new();
+        let mut node = last;
+        while node != ROOT {
+            let (parent, op, ..) = self.nodes[node as usize];
+            order.push(op as usize);
+            node = parent;
+        }
+        order.reverse();
+        let state = if last == ROOT { initial } else { self.nodes[last as usize].3 };
+        // Real time does not say what may be next in the legal order.
+        let is_left = |op: &usize| !order.contains(op) && !self.is_optional(*op);
+        let next = Some((0..self.classes.len()).filter(is_left).collect());
+        Attempt { order, state, next }
     }
 }

@@ -14,9 +14,12 @@ use super::{Blocking, Step, Ticket};
 pub struct Guarded<S, I, O, F> {
     initial: S,
     go: F,
-    queue: Box<dyn Fn(&I) -> Option<u32> + Send + Sync>,
+    queue: Box<Queue<I>>,
     output: PhantomData<fn() -> O>,
 }
+
+/// The number of the queue that an operation waits in, if it is in one.
+type Queue<I> = dyn Fn(&I) -> Option<u32> + Send + Sync;
 
 /// The state of a [`Guarded`] object: itself, and the operations that wait.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

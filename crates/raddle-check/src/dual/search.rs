@@ -137,6 +137,7 @@ struct Search<'a, B: Blocking> {
 
 struct Node {
     parent: u32,
+    depth: u32,
     op: usize,
     phase: Phase,
     state: StateId,
@@ -173,7 +174,9 @@ impl<B: Blocking> Search<'_, B> {
                 lost.push(op);
             }
         }
-        let is_closer = self.closest.as_ref().is_none_or(|(best, ..)| lost.len() < best.len());
+        // Of two ways to explain the same, the shorter one.
+        let rank = |lost: &[usize], node: u32| (lost.len(), self.depth(node));
+        let is_closer = self.closest.as_ref().is_none_or(|(best, _, at)| rank(&lost, node) < rank(best, *at));
         let has_arrived = lost.is_empty();
         if is_closer {
             self.closest = Some((lost, config.clone(), node));
@@ -259,8 +262,12 @@ impl<B: Blocking> Search<'_, B> {
     }
 
     fn record(&mut self, parent: u32, op: usize, phase: Phase, state: StateId) -> u32 {
-        self.nodes.push(Node { parent, op, phase, state });
+        self.nodes.push(Node { parent, depth: self.depth(parent) + 1, op, phase, state });
         self.nodes.len() as u32 - 1
+    }
+
+    fn depth(&self, node: u32) -> u32 {
+        if node == ROOT { 0 } else { self.nodes[node as usize].depth }
     }
 
     fn note(&mut self, config: &Config, node: u32) {
@@ -275,7 +282,7 @@ impl<B: Blocking> Search<'_, B> {
     fn attempt(&self, config: Config, mut node: u32) -> Attempt {
         let mut steps = Vec::new();
         while node != ROOT {
-            let Node { parent, op, phase, state } = self.nodes[node as usize];
+            let Node { parent, op, phase, state, .. } = self.nodes[node as usize];
             steps.push((op, phase, state));
             node = parent;
         }

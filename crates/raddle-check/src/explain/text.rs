@@ -2,16 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{Attempt, Next, Operation, Part, Story, Violation};
+use super::closest::why_not;
+use super::{Attempt, Operation, Part, Story, Violation};
 
 /// More wrong parts than this are counted, not shown.
 const MOST_PARTS: usize = 3;
 
 /// How much of an order is shown: its end.
 const MOST_OPERATIONS: usize = 12;
-
-/// More results that would have been right are not listed.
-const MOST_EXPECTED: usize = 3;
 
 /// The story in plain text, each line ended. With `explain`, it says how each part was decided.
 pub fn render(story: &Story, explain: bool) -> String {
@@ -120,17 +118,14 @@ fn render_attempt(out: &mut String, story: &Story, attempt: &Attempt) {
         line(out, format_args!("  after which there is no place for"));
     }
     for next in &attempt.next {
-        line(out, format_args!("    {}  ({})", describe(&story.operations[&next.operation]), why_not(next)));
-    }
-}
-
-/// Why an operation cannot be the next.
-fn why_not(next: &Next) -> String {
-    match &next.expected[..] {
-        _ if next.fits => "fits here, but nothing fits after it".into(),
-        [] => "does not fit this state".into(),
-        [expected @ ..] if expected.len() <= MOST_EXPECTED => format!("should be {}", expected.join(" or ")),
-        [expected @ ..] => format!("should be {} or another", expected[..MOST_EXPECTED].join(" or ")),
+        line(
+            out,
+            format_args!(
+                "    {}  ({})",
+                describe(&story.operations[&next.operation]),
+                why_not(next.fits, &next.expected)
+            ),
+        );
     }
 }
 

@@ -31,10 +31,11 @@ use crate::value::Value;
 /// ```
 pub struct Marked<M: Model> {
     model: M,
-    is_relaxed: Box<dyn Fn(&M::Input) -> bool + Send + Sync>,
+    is_relaxed: Box<Marks<M::Input>>,
     domains: Box<Domains<M::Input>>,
 }
 
+type Marks<I> = dyn Fn(&I) -> bool + Send + Sync;
 type Domains<I> = dyn Fn(&I, usize) -> Vec<Domain> + Send + Sync;
 
 impl<M: Model> Marked<M> {
