@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::lts::{Lts, Move, StateId};
-use super::search::{Attempt, Config, Ending, Found, Problem, Status, search};
+use super::search::{Attempt, Config, Ending, Found, Haste, Problem, Status, search};
 use super::{Blocking, Step};
 use crate::check::Checker;
 use crate::contract::Contract;
@@ -134,10 +134,15 @@ fn decide<B: Blocking>(
     let mut lts = Lts::new();
     let problem = Problem::new(&mut lts, operations, order);
     let events = operations.iter().map(|op| 1 + usize::from(op.ended_at().is_some())).sum();
-    let found = match search(&problem, spec, &mut lts, budget) {
+    let found = match search(&problem, spec, &mut lts, budget, Haste::Deep) {
+        Ok(Found::Accepted) => return Verdict::Accepted,
         Ok(found) => found,
         Err(limit) => return Verdict::Unknown(Progress { limit, events: 0, of: events }),
     };
+    // Once more, for a better explanation; that is not counted, and a limit that is reached only now costs no verdict.
+    let steps = budget.steps;
+    let found = search(&problem, spec, &mut lts, budget, Haste::Wide).unwrap_or(found);
+    budget.steps = steps;
     let mut told =
         |attempt| Explanation { operations, spec, problem: &problem, lts: &mut lts }.order(attempt);
     let (summary, lost_wake_ups, attempts) = match found {

@@ -1,4 +1,6 @@
-//! The search for an order of requests, follow-ups and cancellations: depth-first, with a memo.
+//! The search for an order of requests, follow-ups and cancellations, each configuration once.
+
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
@@ -86,18 +88,31 @@ impl Config {
     }
 }
 
+/// What to try first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// To go on from where the search is: the quickest way to an answer.
+    Deep,
+    /// What is nearest to the beginning: the shortest way to explain it.
+    Wide,
+}
+
 pub(super) fn search<B: Blocking>(
     problem: &Problem,
     spec: &B,
     lts: &mut Lts<B>,
     budget: &mut Budget,
+    haste: Haste,
 ) -> Result<Found, Exhausted> {
     let statuses = vec![Status::Fresh; problem.inputs.len()].into();
     let start = Config { statuses, state: lts.initial(spec) };
     let mut search = Search { problem, spec, lts, nodes: Vec::new(), longest: Vec::new(), closest: None };
     let mut memo: FxHashSet<Config> = FxHashSet::default();
-    let mut stack = vec![(start, ROOT)];
-    while let Some((config, node)) = stack.pop() {
+    let mut ahead = VecDeque::from([(start, ROOT)]);
+    while let Some((config, node)) = match haste {
+        Haste::Deep => ahead.pop_back(),
+        Haste::Wide => ahead.pop_front(),
+    } {
         let each = size_of::<Config>() * 2 + problem.inputs.len() * size_of::<Status>();
         budget.spend(|| memo.len() * each + search.nodes.len() * size_of::<Node>() + search.lts.bytes())?;
         if !memo.insert(config.clone()) {
@@ -107,7 +122,7 @@ pub(super) fn search<B: Blocking>(
             return Ok(Found::Accepted);
         }
         search.note(&config, node);
-        search.expand(&config, node, &mut stack);
+        search.expand(&config, node, &mut ahead);
     }
     Ok(match search.closest.take() {
         Some((lost, config, node)) => {
@@ -137,7 +152,6 @@ struct Search<'a, B: Blocking> {
 
 struct Node {
     parent: u32,
-    depth: u32,
     op: usize,
     phase: Phase,
     state: StateId,
@@ -174,9 +188,7 @@ impl<B: Blocking> Search<'_, B> {
                 lost.push(op);
             }
         }
-        // Of two ways to explain the same, the shorter one.
-        let rank = |lost: &[usize], node: u32| (lost.len(), self.depth(node));
-        let is_closer = self.closest.as_ref().is_none_or(|(best, _, at)| rank(&lost, node) < rank(best, *at));
+        let is_closer = self.closest.as_ref().is_none_or(|(best, ..)| lost.len() < best.len());
         let has_arrived = lost.is_empty();
         if is_closer {
             self.closest = Some((lost, config.clone(), node));
@@ -185,7 +197,7 @@ impl<B: Blocking> Search<'_, B> {
     }
 
     /// Tries everything that can be next.
-    fn expand(&mut self, config: &Config, node: u32, stack: &mut Vec<(Config, u32)>) {
+    fn expand(&mut self, config: &Config, node: u32, ahead: &mut VecDeque<(Config, u32)>) {
         let over: Words =
             config.statuses.iter().enumerate().fold(Words::default(), |mut over, (op, status)| {
                 if *status == Status::Over {
@@ -200,19 +212,19 @@ impl<B: Blocking> Search<'_, B> {
                 Status::Fresh if !self.problem.order.before(op).is_subset(&over) => {}
                 Status::Fresh => {
                     let request = Move::Request(self.problem.inputs[op], config.free_ticket());
-                    self.follow(config, node, op, request, stack);
+                    self.follow(config, node, op, request, ahead);
                     if ending == Ending::Cancelled && self.request(config, op) != Step::Suspend {
                         // Suspended and cancelled at once: as if it had not been called.
                         let mut next = config.clone();
                         next.statuses[op] = Status::Over;
                         let node = self.record(node, op, Phase::Cancelled, next.state);
-                        stack.push((next, node));
+                        ahead.push_back((next, node));
                     }
                 }
                 Status::Waiting(ticket) => {
-                    self.follow(config, node, op, Move::FollowUp(ticket), stack);
+                    self.follow(config, node, op, Move::FollowUp(ticket), ahead);
                     if matches!(ending, Ending::Cancelled | Ending::Unknown) {
-                        self.follow(config, node, op, Move::Cancel(ticket), stack);
+                        self.follow(config, node, op, Move::Cancel(ticket), ahead);
                     }
                 }
             }
@@ -220,7 +232,14 @@ impl<B: Blocking> Search<'_, B> {
     }
 
     /// Has `op` take a move, if that fits how it ended.
-    fn follow(&mut self, config: &Config, node: u32, op: usize, taken: Move, stack: &mut Vec<(Config, u32)>) {
+    fn follow(
+        &mut self,
+        config: &Config,
+        node: u32,
+        op: usize,
+        taken: Move,
+        ahead: &mut VecDeque<(Config, u32)>,
+    ) {
         let ending = self.problem.endings[op];
         let Some(arrival) = self.lts.take(self.spec, config.state, taken) else { return };
         let (status, phase) = match (taken, arrival.step) {
@@ -248,7 +267,7 @@ impl<B: Blocking> Search<'_, B> {
             Status::Fresh | Status::Over => None,
         }));
         let node = self.record(node, op, phase, next.state);
-        stack.push((next, node));
+        ahead.push_back((next, node));
     }
 
     fn take(&mut self, config: &Config, taken: Move) -> Option<Step<Option<Name>>> {
@@ -262,12 +281,8 @@ impl<B: Blocking> Search<'_, B> {
     }
 
     fn record(&mut self, parent: u32, op: usize, phase: Phase, state: StateId) -> u32 {
-        self.nodes.push(Node { parent, depth: self.depth(parent) + 1, op, phase, state });
+        self.nodes.push(Node { parent, op, phase, state });
         self.nodes.len() as u32 - 1
-    }
-
-    fn depth(&self, node: u32) -> u32 {
-        if node == ROOT { 0 } else { self.nodes[node as usize].depth }
     }
 
     fn note(&mut self, config: &Config, node: u32) {
@@ -282,7 +297,7 @@ impl<B: Blocking> Search<'_, B> {
     fn attempt(&self, config: Config, mut node: u32) -> Attempt {
         let mut steps = Vec::new();
         while node != ROOT {
-            let Node { parent, op, phase, state, .. } = self.nodes[node as usize];
+            let Node { parent, op, phase, state } = self.nodes[node as usize];
             steps.push((op, phase, state));
             node = parent;
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use super::lts::Lts;
-use super::search::{Ending, Found, Problem, search};
+use super::search::{Ending, Found, Haste, Problem, search};
 use super::{Blocking, check};
 use crate::contract::Contract;
 use crate::contract::order::Precedence;
@@ -109,7 +109,7 @@ impl<B: Blocking> Verifier<B> {
             return Ok(answer.clone());
         }
         let mut budget = Budget::new(self.limits, Instant::now());
-        let answer = match search(&problem, &self.spec, &mut self.lts, &mut budget)? {
+        let answer = match search(&problem, &self.spec, &mut self.lts, &mut budget, Haste::Deep)? {
             Found::Accepted => Answer::Accepted,
             Found::Rejected(_) => Answer::Rejected,
             Found::LostWakeUp(lost, _) => Answer::LostWakeUp(lost),
