@@ -130,22 +130,26 @@ impl FromStr for Contract {
 
     fn from_str(name: &str) -> Result<Contract, String> {
         let (base, rest) = name.split_once(':').map_or((name, None), |(base, rest)| (base, Some(rest)));
+        let plain = |contract: Contract| match rest {
+            None => Ok(contract),
+            Some(_) => Err(format!("contract `{base}` takes no number")),
+        };
         match base {
-            "linearizable" => Ok(Contract::Linearizable),
-            "sequential" => Ok(Contract::Sequential),
-            "serializable" => Ok(Contract::Serializable),
-            "strictly-serializable" | "strict-serializable" => Ok(Contract::StrictlySerializable),
-            "quiescent" => Ok(Contract::Quiescent),
+            "linearizable" => plain(Contract::Linearizable),
+            "sequential" => plain(Contract::Sequential),
+            "serializable" => plain(Contract::Serializable),
+            "strictly-serializable" | "strict-serializable" => plain(Contract::StrictlySerializable),
+            "quiescent" => plain(Contract::Quiescent),
             "k-relaxed" | "lateness" | "stuttering" => Relaxation::parse(base, rest).map(Contract::Relaxed),
             "quasi" => match rest.map(str::parse) {
                 Some(Ok(k)) => Ok(Contract::Quasi(k)),
                 _ => Err(format!("contract `{base}` needs a number: `{base}:2`")),
             },
-            "set-linearizable" => Ok(Contract::SetLinearizable),
-            "durable" => Ok(Contract::Durable(Durability::Plain)),
-            "strictly-durable" | "strict-durable" => Ok(Contract::Durable(Durability::Strict)),
-            "buffered-durable" => Ok(Contract::Durable(Durability::Buffered)),
-            "anything" => Ok(Contract::Anything),
+            "set-linearizable" => plain(Contract::SetLinearizable),
+            "durable" => plain(Contract::Durable(Durability::Plain)),
+            "strictly-durable" | "strict-durable" => plain(Contract::Durable(Durability::Strict)),
+            "buffered-durable" => plain(Contract::Durable(Durability::Buffered)),
+            "anything" => plain(Contract::Anything),
             _ => Err(format!(
                 "no contract is called `{base}`: there are linearizable, sequential, serializable, \
                  strictly-serializable, quiescent, k-relaxed:K, lateness:K, stuttering:K, quasi:K, \

@@ -93,12 +93,7 @@ impl<M: Model> Verifier<M> {
             let operations: Vec<&Operation<_, _>> =
                 piece.operations.iter().map(|&op| &history.operations()[op]).collect();
             let timeline = Timeline::new(&operations, history.crashes(), Ties::default());
-            let mut key: Vec<u32> = timeline.crashes.iter().map(|&at| at as u32).collect();
-            for (op, span) in timeline.spans(operations.len()).iter().enumerate() {
-                let class = self.lts.class(&self.model, &operations[op].input, operations[op].output());
-                let process = operations[op].process as u32;
-                key.extend([class.0, span.call, span.ret, process]);
-            }
+            let key = self.key(&operations, &timeline);
             let contract = self.contract;
             if !self.lookup(key, &operations, &timeline, |problem| contract::check(contract, problem))? {
                 return Ok(false);
@@ -131,6 +126,28 @@ impl<M: Model> Verifier<M> {
         let contract = self.contract;
         let check = |problem: &mut Problem<'_, _>| contract::partial_order::check(contract, problem, &before);
         self.lookup(key, &operations, &timeline, check)
+    }
+
+    /// All that the verdict depends on.
+    fn key(&mut self, operations: &[&Operation<M::Input, M::Output>], timeline: &Timeline) -> Vec<u32> {
+        let is_exact = match self.contract {
+            // The order of calls counts, or that of crashes among the rest.
+            Contract::Sequential | Contract::Durable(_) => true,
+            _ => false,
+        };
+        let count = operations.len();
+        let spans = if is_exact { timeline.spans(count) } else { timeline.coarse_spans(count) };
+        let crashes = if is_exact { timeline.crashes.as_slice() } else { &[] };
+        let mut key = vec![crashes.len() as u32];
+        key.extend(crashes.iter().map(|&at| at as u32));
+        for (operation, span) in operations.iter().zip(spans) {
+            let class = self.lts.class(&self.model, &operation.input, operation.output());
+            key.extend([class.0, span.call, span.ret]);
+            if is_exact {
+                key.push(operation.process as u32);
+            }
+        }
+        key
     }
 
     /// How many verdicts came from memory.

@@ -53,6 +53,20 @@ fn every_verdict_has_its_exit_code() {
 }
 
 #[test]
+fn contracts_by_name() {
+    let verify = |contract: &str, code: i32, says: &str| {
+        expect(&["verify", "-", "--model", "queue", "--contract", contract], QUEUE, code, says);
+    };
+    verify("k-relaxed:1", 1, "is not k-relaxed:1");
+    verify("stuttering:1", 0, "is stuttering:1");
+    verify("lateness:1", 1, "is not lateness:1");
+    verify("anything", 0, "is anything");
+    verify("stuttering:1:mean", 2, "there are max, interval, interval-max");
+    let lateness = ["verify", "queue.jsonl", "--model", "queue", "--contract", "lateness:1"];
+    expect(&lateness, "", 0, "accepted: queue.jsonl is lateness:1");
+}
+
+#[test]
 fn standard_input_and_streams() {
     expect(&["verify", "-", "--model", "queue"], QUEUE, 1, "1 is removed twice");
     let first_four = QUEUE.lines().take(4).collect::<Vec<_>>().join("\n");

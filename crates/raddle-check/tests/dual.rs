@@ -382,23 +382,23 @@ fn agrees<B: Blocking<Input = Op, Output = u8>>(cases: u32, spec: impl Fn() -> B
 
 #[test]
 fn guarded_in_any_order() {
-    agrees(1500, || buffer(false));
+    agrees(800, || buffer(false));
 }
 
 #[test]
 fn guarded_first_come_first_served() {
-    agrees(1500, || buffer(true));
+    agrees(800, || buffer(true));
 }
 
 #[test]
 fn rendezvous() {
-    agrees(1000, || Rendezvous { can_rename: true });
-    agrees(1000, || Rendezvous { can_rename: false });
+    agrees(600, || Rendezvous { can_rename: true });
+    agrees(600, || Rendezvous { can_rename: false });
 }
 
 #[test]
 fn several_suspensions() {
-    agrees(1500, || TwoStages);
+    agrees(800, || TwoStages);
 }
 
 fn answer<B: Blocking>(spec: B, history: &History<B::Input, B::Output>) -> Answer {

@@ -422,6 +422,7 @@ fn names_come_back() {
     let error = |name: &str| name.parse::<Contract>().unwrap_err();
     assert!(error("lateness").contains("`lateness:2`"));
     assert!(error("stuttering:1:mean").contains("max, interval, interval-max"));
+    assert!(error("sequential:2").contains("takes no number"));
     assert!(error("lineariseable").contains("set-linearizable"));
 }
 
