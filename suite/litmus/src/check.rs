@@ -1,0 +1,1 @@
+//! Holds Raddle against the oracle.

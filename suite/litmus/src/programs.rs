@@ -1,0 +1,1 @@
+//! Programs that the language cannot express.
