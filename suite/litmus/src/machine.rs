@@ -1,7 +1,7 @@
 //! What a program runs on.
 
 use std::sync::atomic::{self, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Where atomics live and what accesses to them do.
 pub trait Machine: 'static {
@@ -68,6 +68,30 @@ impl Test {
     /// Threads after which nothing is read.
     pub fn new(threads: Vec<Body>) -> Test {
         Test { threads, finally: Box::new(Vec::new) }
+    }
+
+    /// Threads that share something and do the same, but for their number.
+    pub fn alike<S: Send + Sync + 'static>(
+        count: usize,
+        shared: S,
+        body: impl Fn(&S, usize) -> Vec<u32> + Copy + Send + Sync + 'static,
+    ) -> Test {
+        let shared = Arc::new(shared);
+        let threads = (0..count).map(|index| {
+            let shared = Arc::clone(&shared);
+            Box::new(move || body(&shared, index)) as Body
+        });
+        Test::new(threads.collect())
+    }
+
+    /// Threads that share something and do different things.
+    pub fn unlike<S: Send + Sync + 'static>(shared: S, bodies: &[fn(&S) -> Vec<u32>]) -> Test {
+        let shared = Arc::new(shared);
+        let threads = bodies.iter().map(|&body| {
+            let shared = Arc::clone(&shared);
+            Box::new(move || body(&shared)) as Body
+        });
+        Test::new(threads.collect())
     }
 }
 

@@ -1,1 +1,0 @@
-//! Programs that the language cannot express.
