@@ -18,6 +18,27 @@ pub fn programs(
     prop::collection::vec(thread, threads).prop_map(|threads| Program { threads, ..Program::default() })
 }
 
+/// Programs of three threads in which the second waits for the first and the third for the second, somewhere: all end.
+pub fn waiting_programs(statements: usize) -> impl Strategy<Value = Program> {
+    let orders = (select(&[Relaxed, Release, SeqCst]), select(&[Relaxed, Acquire, SeqCst]));
+    let places = prop::array::uniform4(any::<prop::sample::Index>());
+    (programs(3, statements), orders, places).prop_map(|(mut program, (store, load), places)| {
+        let one = || constant(1);
+        let [first, second, third] = &mut program.threads[..] else {
+            unreachable!("there are three threads")
+        };
+        let place = |index: usize, begin: usize, thread: &[Statement]| {
+            begin + places[index].index(thread.len() + 1 - begin)
+        };
+        first.insert(place(0, 0, first), Statement::Store('v', one(), store));
+        let waits = place(1, 0, second);
+        second.insert(waits, Statement::Await('v', 'v', 1, load));
+        second.insert(place(2, waits + 1, second), Statement::Store('w', one(), store));
+        third.insert(place(3, 0, third), Statement::Await('w', 'w', 1, load));
+        program
+    })
+}
+
 fn statement() -> impl Strategy<Value = Statement> {
     prop_oneof![
         12 => access(),

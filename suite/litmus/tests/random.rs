@@ -2,7 +2,7 @@
 
 use litmus::check::compare_program;
 use litmus::oracle::{Abstract, executions};
-use litmus::random::programs;
+use litmus::random::{programs, waiting_programs};
 use litmus::{Model, Real};
 use proptest::prelude::*;
 use raddle::{Explorer, Strategy};
@@ -29,6 +29,11 @@ proptest! {
 
     #[test]
     fn four_threads(program in programs(4, 2)) {
+        compare_program(&program).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other(program in waiting_programs(2)) {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 }
