@@ -25,7 +25,6 @@ const WAITING: &[(&str, fn() -> Test)] = &[
     ("mcs lock(3)", || locks::mcs_lock::<Real>(3)),
     ("ttas lock(3)", || locks::ttas_lock::<Real>(3)),
     ("barrier(4)", || locks::barrier::<Real>(4)),
-    ("seqlock(2)", || structures::seqlock::<Real>(2)),
     ("hazard ptr(2)", || structures::hazard_pointer::<Real>(2)),
     ("chase-lev(2)", || structures::chase_lev::<Real>(2)),
 ];

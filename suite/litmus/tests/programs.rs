@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use litmus::check::explored;
+use litmus::oracle::{Abstract, executions};
 use litmus::programs::classics::*;
 use litmus::programs::locks::*;
 use litmus::programs::structures::*;
@@ -98,10 +99,11 @@ mod locks {
         check!(cas_lock(4), 24 + 29, 24 + 29);
     }
 
+    /// GenMC has as many for its own version.
     #[test]
     fn test_and_test_and_set() {
-        check!(ttas_lock(2), 6, 6);
-        check!(ttas_lock(3), 162, 162);
+        check!(ttas_lock(2), 4 + 3, 4 + 3);
+        check!(ttas_lock(3), 36, 36);
     }
 
     /// GenMC has as many for its own version.
@@ -123,7 +125,7 @@ mod locks {
     fn of_peterson() {
         check!(peterson(Acquire, Release), 4 + 4, 22 + 4);
         check!(peterson(SeqCst, SeqCst), 4 + 4, 4 + 4);
-        check!(peterson(Relaxed, Relaxed), 4, 22);
+        check!(peterson(Relaxed, Relaxed), 4, 34);
     }
 
     #[test]
@@ -170,10 +172,14 @@ mod structures {
         count(26_668, || michael_scott::<Real>(2, 2));
     }
 
+    /// Whether a reader that saw two versions waits, or only tries again, is a matter of taste: outcomes count.
     #[test]
     fn sequence_lock() {
-        check!(seqlock(1), 2, 2);
-        check!(seqlock(2), 4, 4);
+        for (model, readers) in [(Model::Sc, 1), (Model::Sc, 2), (Model::Rc11, 1), (Model::Rc11, 2)] {
+            let known = executions(model, || seqlock::<Abstract>(readers));
+            let explored = explored(model, || seqlock::<Real>(readers));
+            assert!(explored.outcomes.keys().eq(known.outcomes.keys()), "{model:?}: {:?}", explored.outcomes);
+        }
     }
 
     #[test]
