@@ -37,6 +37,7 @@ use crate::graph::Exhaustive;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::judge::{Ended, Judge};
 use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
@@ -86,6 +87,8 @@ pub enum Outcome {
         /// The exit code.
         code: i32,
     },
+    /// The execution ended well, but its results are wrong: the judge says so.
+    Rejected,
     /// The strategy asked for a thread that cannot run: the execution is not the one it was made for.
     Diverged {
         /// Number of the choice, from 0.
@@ -176,6 +179,8 @@ pub struct Engine {
     in_a_row: u32,
     /// The memory at the end of the last round in which all threads that were left span.
     memory_of_round: Option<u64>,
+    /// The first thread of the execution that could not go on by itself.
+    pub(crate) waited: Option<ThreadId>,
     /// What the closure under test may borrow.
     pub(crate) borrowed: Borrowed,
     /// Set when the execution is over.
@@ -240,6 +245,7 @@ impl Engine {
             switches: 0,
             in_a_row: 0,
             memory_of_round: None,
+            waited: None,
             borrowed: Borrowed::default(),
             outcome: None,
             strategy,
@@ -265,15 +271,14 @@ impl Engine {
         }
     }
 
-    /// Runs `body` and everything it starts to the end, calls `passed` if all went well, then puts the process back as it
-    /// was. What `passed` allocates is the engine's and stays.
+    /// Runs `body` and everything it starts to the end, asks the judge, then puts the process back as it was.
     ///
     /// # Safety
     /// `this` must be the engine in [`GLOBAL`], and the caller must hold no reference into it.
     pub(crate) unsafe fn execute(
         this: *mut Engine,
         body: *mut dyn FnMut(),
-        passed: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
     ) -> Outcome {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
@@ -281,9 +286,8 @@ impl Engine {
             (*this).make_thread(Start::Root(body));
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
-            if (*this).outcome == Some(Outcome::Passed) {
-                passed();
-            }
+            let outcome = judge(&(*this).ended());
+            (*this).outcome = Some(outcome);
             (*this).end()
         }
     }
@@ -432,7 +436,19 @@ impl Engine {
         self.expired = false;
         self.ticks = 0;
         self.memory_of_round = None;
+        self.waited = None;
         heap::begin(self.limits.allocation);
+    }
+
+    fn ended(&self) -> Ended<'_> {
+        Ended {
+            outcome: self.outcome.as_ref().expect("an execution ends with an outcome"),
+            schedule: &self.schedule,
+            steps: self.steps,
+            switches: self.switches,
+            threads: self.alive,
+            waited: self.waited,
+        }
     }
 
     /// Abandons what is left and rolls everything back.

@@ -961,6 +961,16 @@ pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
     unsafe { enter(engine, |engine| engine.record(action)) };
 }
 
+/// The current thread is about to begin an operation: others may go first, so that what they have done by then comes
+/// before it in real time.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn operation_begins(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
+}
+
 /// The panic that is being raised will end the current thread: nothing in the code under test catches it.
 ///
 /// # Safety

@@ -62,6 +62,16 @@ pub enum Kind {
     StackOverflow,
     /// The code under test ended the process.
     Exit,
+    /// The results of the operations break the contract: no order that it allows explains them.
+    IncorrectResults,
+    /// The object is not as it should be after the operations: its validation panicked.
+    Validation,
+    /// An operation stays suspended although it could go on.
+    LostWakeUp,
+    /// An operation waits for another thread, in an object that should be obstruction-free.
+    NotObstructionFree,
+    /// No operation completes for too long, in an object that should be lock-free.
+    NotLockFree,
 }
 
 /// Identity of the program that failed.

@@ -65,6 +65,7 @@ fn kind(outcome: &Outcome) -> Kind {
         Outcome::Crash { .. } => Kind::Crash,
         Outcome::StackOverflow { .. } => Kind::StackOverflow,
         Outcome::Exit { .. } => Kind::Exit,
+        Outcome::Rejected => Kind::IncorrectResults,
     }
 }
 
@@ -110,6 +111,7 @@ fn message(found: &Found, threads: &[failure::Thread]) -> String {
         Outcome::StackOverflow { .. } => {
             "a thread ran over the end of its stack; raise `stack_size` if it is not an endless recursion".to_owned()
         }
+        Outcome::Rejected => "no order of the operations explains their results".to_owned(),
         Outcome::Exit { code } => format!("the code under test ended the process with exit code {code}"),
     }
 }

@@ -8,7 +8,7 @@ use raddle_engine::engine::Backend;
 use raddle_engine::search::Found;
 use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
-use raddle_engine::{Config, Outcome, Schedule, Search};
+use raddle_engine::{Config, Judge, Outcome, Schedule, Search};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind, render};
 
@@ -68,7 +68,13 @@ pub(crate) fn requested() -> Option<&'static Request> {
 }
 
 /// Replays a failure, says how it went, and ends the process.
-pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run: &mut dyn FnMut()) -> ! {
+pub(crate) fn replay(
+    request: &Request,
+    config: &Config,
+    at: &Location<'_>,
+    run: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
+) -> ! {
     let recorded = &request.failure;
     let program = Program::current().ok();
     let own = build::identity(program.as_ref());
@@ -87,11 +93,12 @@ pub(crate) fn replay(request: &Request, config: &Config, at: &Location<'_>, run:
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier);
     // How long it is decides what is recorded; under a debugger it is made only once.
     let steps = match config.backend {
-        Backend::Coroutines => search.rerun(&schedule, run).steps,
+        Backend::Coroutines => search.rerun(&schedule, run, judge).steps,
         Backend::OsThreads => 0,
     };
     let limit_time = recorded.kind == Kind::TimeLimit;
-    let (found, trace) = search.replay(&schedule, run, Trace::new(TRACE_LIMIT, steps), namer(), limit_time);
+    let trace = Trace::new(TRACE_LIMIT, steps);
+    let (found, trace) = search.replay(&schedule, run, judge, trace, namer(), limit_time);
     drop(search);
     match found.outcome {
         Outcome::Passed => {

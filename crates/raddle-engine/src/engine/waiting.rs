@@ -27,6 +27,9 @@ impl Engine {
         let me = self.current;
         self.note_pause();
         self.current().state = state;
+        if matches!(state, State::Lock { .. } | State::Futex { .. } | State::Spinning) {
+            self.waited.get_or_insert(me);
+        }
         self.runnable.retain(|&thread| thread != me);
         let next = self.decide();
         self.switch_to(next, reason);

@@ -19,6 +19,11 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
         Kind::Crash => "crash",
         Kind::StackOverflow => "stack overflow",
         Kind::Exit => "exit",
+        Kind::IncorrectResults => "incorrect results",
+        Kind::Validation => "validation failed",
+        Kind::LostWakeUp => "lost wake-up",
+        Kind::NotObstructionFree => "not obstruction-free",
+        Kind::NotLockFree => "not lock-free",
     };
     let test = format!(" in test `{}`", failure.test);
     page.wrapped(0, 2, Line::of(Paint::Error, format!("error: {what}")).with(Paint::Bold, test));
