@@ -33,6 +33,9 @@ pub struct Failure {
     /// The scenario, where the test is made of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<Scenario>,
+    /// Why the results of the scenario are wrong, line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
     /// Everything that happened, in order.
     pub trace: Trace,
     /// The file that the failure was written to.
@@ -169,6 +172,9 @@ pub struct Scenario {
     /// Operations after the threads have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post: Vec<Operation>,
+    /// Rust code that asks a test for this scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 /// One operation and what it returned.
@@ -179,6 +185,25 @@ pub struct Operation {
     /// The result, printed; none if the operation did not return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// How the test can make the same call again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
+}
+
+/// How a test makes a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The operation.
+    pub operation: String,
+    /// The numbers that its arguments are made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<u64>,
+    /// The number of the call in the test's custom scenarios, if it comes from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<usize>,
+    /// When it is given up: `suspended` or `woken`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<String>,
 }
 
 /// Everything that happened in the execution, in order.

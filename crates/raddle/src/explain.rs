@@ -37,6 +37,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         look_back: Schedule(found.schedule.look_back.clone()),
         threads,
         scenario: scenario::of(trace),
+        reasons: Vec::new(),
         trace: failure::Trace {
             events,
             stacks: explainer.stacks,
@@ -47,7 +48,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     }
 }
 
-fn kind(outcome: &Outcome) -> Kind {
+pub(crate) fn kind(outcome: &Outcome) -> Kind {
     match outcome {
         Outcome::Passed
         | Outcome::Abandoned

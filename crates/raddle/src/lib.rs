@@ -35,6 +35,7 @@
 //! ```
 
 mod build;
+mod declarative;
 mod explain;
 mod explorer;
 mod holders;
@@ -44,8 +45,11 @@ mod replay;
 mod report;
 mod scenario;
 
+pub use declarative::generate::{self, Arbitrary, ThreadId};
+pub use declarative::{Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call};
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
+pub use raddle_check::Contract;
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;

@@ -75,6 +75,18 @@ pub(crate) fn replay(
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
 ) -> ! {
+    replay_with(request, config, at, run, judge, &|_| ())
+}
+
+/// [`replay`], for those who know more about the failure than the engine.
+pub(crate) fn replay_with(
+    request: &Request,
+    config: &Config,
+    at: &Location<'_>,
+    run: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
+    decorate: &dyn Fn(&mut Failure),
+) -> ! {
     let recorded = &request.failure;
     let program = Program::current().ok();
     let own = build::identity(program.as_ref());
@@ -108,6 +120,7 @@ pub(crate) fn replay(
         _ => {}
     }
     let mut failure = explain(&found, &trace, program.as_ref(), build::test_name(at));
+    decorate(&mut failure);
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
     let inexact = matches!(failure.kind, Kind::TimeLimit | Kind::StackOverflow | Kind::Livelock);

@@ -34,8 +34,12 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     summary::threads(failure, &mut page);
     if let Some(scenario) = &failure.scenario {
         scenario::table(scenario, &mut page);
+        scenario::reasons(failure, &mut page);
     }
     layout::interleaving(failure, &mut page);
+    if let Some(scenario) = &failure.scenario {
+        scenario::code(scenario, &mut page);
+    }
     summary::how_to_replay(failure, file, &mut page);
     page.finish()
 }

@@ -1,0 +1,364 @@
+//! Whether what an execution did is right, and if not, why.
+//!
+//! Everything here runs while the execution's memory is whole, and in the engine's memory: what it learns serves the
+//! executions that follow.
+
+use std::collections::HashMap;
+
+use raddle_check::verdict::{Verdict as Checked, Violation};
+use raddle_check::{Checker, Contract, History, Model, Operation, Outcome, Verifier};
+
+use super::history::{Log, Note, Progress, Step};
+use super::model::{CallId, Input, ObjectModel, Output};
+use super::scenario::Plan;
+use super::spec::Specification;
+use super::subject::Subject;
+use super::value::Answer;
+
+/// What is known about the correctness of one test's executions.
+pub(crate) struct Verification<'d> {
+    subject: &'d Subject,
+    spec: &'d dyn Specification,
+    contract: Contract,
+    learnt: Option<Learnt<'d>>,
+    plan: u64,
+    /// Histories that were verified before.
+    pub(crate) remembered: u64,
+    pub(crate) verified: u64,
+}
+
+struct Learnt<'d> {
+    model: ObjectModel<'d>,
+    verifier: Verifier<ObjectModel<'d>>,
+    /// Verdicts on histories of the plan.
+    known: HashMap<Box<[u32]>, Verdict>,
+    key: Vec<u32>,
+    plan: u64,
+    calls: Vec<CallId>,
+}
+
+/// Whether a history is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Right,
+    /// No order explains the results.
+    Incorrect,
+    /// An operation panicked where the specification does not, and that is all that is wrong.
+    Panicked(usize),
+    /// This call stays suspended though it could go on, and that is all that is wrong.
+    LostWakeUp(usize),
+}
+
+/// More than this is forgotten, so that memory does not grow with the number of scenarios.
+const MOST_LEARNT: usize = 1 << 16;
+
+/// Verdicts kept for one plan.
+const MOST_KNOWN: usize = 1 << 18;
+
+impl<'d> Verification<'d> {
+    pub(crate) fn new(
+        subject: &'d Subject,
+        spec: &'d dyn Specification,
+        contract: Contract,
+    ) -> Verification<'d> {
+        Verification { subject, spec, contract, learnt: None, plan: 0, remembered: 0, verified: 0 }
+    }
+
+    /// Another plan is about to be executed.
+    pub(crate) fn begin_plan(&mut self) {
+        self.plan += 1;
+    }
+
+    /// Whether the log of an execution of the plan is right.
+    pub(crate) fn verify(&mut self, plan: &Plan, log: &Log) -> Verdict {
+        let (subject, contract) = (self.subject, self.contract);
+        let learnt = self.learn(plan);
+        let history = Seen::new(subject, learnt, plan, log);
+        if let Some(&verdict) = learnt.known.get(learnt.key.as_slice()) {
+            learnt.model.forget_values();
+            self.remembered += 1;
+            return verdict;
+        }
+        let verdict = decide(subject, contract, learnt, plan, log, &history);
+        learnt.model.forget_values();
+        if learnt.known.len() < MOST_KNOWN {
+            let key = learnt.key.as_slice().into();
+            learnt.known.insert(key, verdict);
+        }
+        self.verified += 1;
+        verdict
+    }
+
+    /// Why the log is wrong, line by line.
+    pub(crate) fn explain(&mut self, plan: &Plan, log: &Log) -> Vec<String> {
+        let (subject, contract) = (self.subject, self.contract);
+        let learnt = self.learn(plan);
+        let history = Seen::new(subject, learnt, plan, log);
+        let reasons = reasons(subject, contract, learnt, plan, log, &history);
+        learnt.model.forget_values();
+        reasons
+    }
+
+    fn learn(&mut self, plan: &Plan) -> &mut Learnt<'d> {
+        let stale = |learnt: &Learnt<'_>| {
+            learnt.plan != self.plan && (learnt.model.size() > MOST_LEARNT || !learnt.model.states_merge())
+        };
+        if self.learnt.as_ref().is_some_and(stale) {
+            self.learnt = None;
+        }
+        let (subject, spec, contract, number) = (self.subject, self.spec, self.contract, self.plan);
+        let learnt = self.learnt.get_or_insert_with(|| {
+            let model = ObjectModel::new(subject, spec);
+            Learnt {
+                verifier: Verifier::new(model.clone(), contract),
+                model,
+                known: HashMap::new(),
+                key: Vec::new(),
+                plan: 0,
+                calls: Vec::new(),
+            }
+        });
+        if learnt.plan != number {
+            learnt.plan = number;
+            learnt.known.clear();
+            learnt.calls = plan.calls().map(|invocation| learnt.model.call(invocation)).collect();
+        }
+        learnt
+    }
+}
+
+/// The steps of a log, each with the call it belongs to.
+struct Seen {
+    steps: Vec<SeenStep>,
+    /// Calls that wait when nothing can happen any more.
+    waiting: Vec<(CallId, u32, bool)>,
+}
+
+struct SeenStep {
+    call: usize,
+    step: Step,
+    begun: u32,
+    ended: Option<(u32, Output)>,
+}
+
+impl Seen {
+    /// Also leaves what tells the history from others in `learnt.key`.
+    fn new(subject: &Subject, learnt: &mut Learnt<'_>, plan: &Plan, log: &Log) -> Seen {
+        let mut steps: Vec<SeenStep> = Vec::with_capacity(log.notes.len());
+        let mut open: Vec<Option<usize>> = vec![None; learnt.calls.len()];
+        let mut time = 0;
+        let mut last_ended = false;
+        let mut operations = plan.calls().map(|invocation| invocation.operation);
+        let operations: Vec<usize> = operations.by_ref().collect();
+        for note in &log.notes {
+            // Only whether a step ended before another began can matter.
+            let ends = matches!(note, Note::Ended(..));
+            if last_ended && !ends {
+                time += 1;
+            }
+            last_ended = ends;
+            match note {
+                Note::Begun(call, step) => {
+                    open[*call] = Some(steps.len());
+                    steps.push(SeenStep { call: *call, step: *step, begun: time, ended: None });
+                }
+                Note::Ended(call, answer) => {
+                    let output = learnt.model.result(operations[*call], answer);
+                    if let Some(step) = open[*call].take() {
+                        steps[step].ended = Some((time, output));
+                    }
+                }
+            }
+        }
+        let waiting = waiting(subject, learnt, plan, log);
+        // In the order of the plan: which of two steps that overlap began first does not matter.
+        steps.sort_by_key(|step| step.call);
+        let key = &mut learnt.key;
+        key.clear();
+        for step in &steps {
+            let (ended, output) = match step.ended {
+                None => (u32::MAX, 0),
+                Some((ended, Output::Result(id))) => (ended, 4 + id),
+                Some((ended, Output::Suspended)) => (ended, 1),
+                Some((ended, Output::Cancelled)) => (ended, 2),
+                Some((ended, Output::AtRest)) => (ended, 3),
+            };
+            key.extend([step.call as u32, step.step as u32, step.begun, ended, output]);
+        }
+        Seen { steps, waiting }
+    }
+
+    /// The history for the checker. Calls of which `is_unknown` count as never having returned.
+    fn history(&self, learnt: &Learnt<'_>, plan: &Plan, is_unknown: impl Fn(usize) -> bool) -> History<Input, Output> {
+        let mut history = History::new();
+        let mut last = 0;
+        for step in &self.steps {
+            // Calls that wait for ever have done nothing.
+            if step.ended.is_none() && self.waiting.iter().any(|&(_, ticket, _)| ticket as usize == step.call) {
+                continue;
+            }
+            let input =
+                Input::Step { call: learnt.calls[step.call], ticket: step.call as u32, step: step.step };
+            // Begins and ends alternate within one unit of time: begins first.
+            let call = u64::from(step.begun) * 2;
+            last = last.max(call + 2);
+            let outcome = match step.ended {
+                Some((ended, output)) if !is_unknown(step.call) => {
+                    let at = u64::from(ended) * 2 + 1;
+                    last = last.max(at + 1);
+                    Outcome::Returned { output, at }
+                }
+                _ => Outcome::Unknown,
+            };
+            let process = plan.thread_of(step.call).map_or(0, |thread| thread as u64 + 1);
+            history.push(Operation { process, call, input, outcome });
+        }
+        history
+    }
+
+    /// The history, and after it that the calls which wait do so rightly.
+    fn history_at_rest(&self, learnt: &Learnt<'_>, plan: &Plan) -> History<Input, Output> {
+        let mut history = self.history(learnt, plan, |_| false);
+        if !self.waiting.is_empty() {
+            let end = history.operations().iter().filter_map(Operation::returned_at).max().unwrap_or(0) + 1;
+            history.push(Operation {
+                process: plan.threads.len() as u64 + 1,
+                call: end,
+                input: Input::AtRest(self.waiting.as_slice().into()),
+                outcome: Outcome::Returned { output: Output::AtRest, at: end + 1 },
+            });
+        }
+        history
+    }
+}
+
+/// The calls that wait when nothing can happen any more.
+fn waiting(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Vec<(CallId, u32, bool)> {
+    let may_wait = |operation: usize| subject.operations[operation].may_suspend();
+    if !plan.calls().any(|invocation| may_wait(invocation.operation)) {
+        return Vec::new();
+    }
+    let progress = log.progress(plan.len());
+    let calls = plan.calls().zip(progress).enumerate();
+    calls
+        .filter_map(|(call, (invocation, progress))| {
+            let requested = match progress {
+                Progress::Suspended => true,
+                Progress::Within if may_wait(invocation.operation) => false,
+                _ => return None,
+            };
+            Some((learnt.calls[call], call as u32, requested))
+        })
+        .collect()
+}
+
+fn decide(
+    subject: &Subject,
+    contract: Contract,
+    learnt: &mut Learnt<'_>,
+    plan: &Plan,
+    log: &Log,
+    seen: &Seen,
+) -> Verdict {
+    let history = seen.history_at_rest(learnt, plan);
+    let mut is_right = |history: &History<Input, Output>| learnt.verifier.verify(history) != Ok(false);
+    if is_right(&history) {
+        return Verdict::Right;
+    }
+    let _ = (subject, contract);
+    if let Some(&(_, ticket, _)) = seen.waiting.first()
+        && learnt.verifier.verify(&seen.history(learnt, plan, |_| false)) != Ok(false)
+    {
+        return Verdict::LostWakeUp(ticket as usize);
+    }
+    let panicked = |call: usize| {
+        log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
+    };
+    if let Some(first) = (0..plan.len()).find(|&call| panicked(call)) {
+        let without = seen.history(learnt, plan, panicked);
+        if learnt.verifier.verify(&without) != Ok(false) {
+            return Verdict::Panicked(first);
+        }
+    }
+    Verdict::Incorrect
+}
+
+/// Orders of more operations than this are shown without the ones at the beginning.
+const MOST_SHOWN: usize = 12;
+
+fn reasons(
+    subject: &Subject,
+    contract: Contract,
+    learnt: &mut Learnt<'_>,
+    plan: &Plan,
+    log: &Log,
+    seen: &Seen,
+) -> Vec<String> {
+    let _ = (subject, log);
+    let history = seen.history_at_rest(learnt, plan);
+    let report = Checker::new().contract(contract).search_only().check(&history, &learnt.model);
+    let Checked::Violation(violation) = report.verdict() else { return Vec::new() };
+    lines(&learnt.model, plan, &history, violation)
+}
+
+fn lines(
+    model: &ObjectModel<'_>,
+    plan: &Plan,
+    history: &History<Input, Output>,
+    violation: &Violation,
+) -> Vec<String> {
+    let operations = history.operations();
+    let name = |op: usize| {
+        let operation = &operations[op];
+        let text = model.describe(&operation.input, operation.output());
+        match operation.process {
+            0 => text,
+            thread if thread as usize <= plan.threads.len() => format!("T{thread} {text}"),
+            _ => text,
+        }
+    };
+    let mut lines = Vec::new();
+    let Some(attempt) = violation.attempts.first() else { return vec![violation.summary.clone()] };
+    let skipped = attempt.order.len().saturating_sub(MOST_SHOWN);
+    let mut shown: Vec<String> = attempt.order[skipped..].iter().map(|&op| name(op)).collect();
+    if skipped > 0 {
+        shown.insert(0, "...".to_owned());
+    }
+    if shown.is_empty() {
+        lines.push("no operation can come first:".to_owned());
+    } else {
+        lines.push(format!("the order that explains most: {}", shown.join(", ")));
+        let state = attempt.states.last().filter(|state| !state.is_empty());
+        let after = state.map_or_else(String::new, |state| format!(" (the state is then {state})"));
+        lines.push(format!("what can come next does not fit{after}:"));
+    }
+    let state = along(model, history, &attempt.order);
+    for rejection in &attempt.rejected {
+        let operation = &operations[rejection.operation];
+        if matches!(operation.input, Input::AtRest(_)) {
+            lines.push("  an operation that waits could go on".to_owned());
+            continue;
+        }
+        let expected = state.map_or_else(Vec::new, |state| model.expected(state, &operation.input));
+        let why = match (rejection.fits, expected.is_empty()) {
+            (true, _) => "fits, but then others do not".to_owned(),
+            (false, false) => format!("should be {}", expected.join(" or ")),
+            (false, true) => "is not possible here".to_owned(),
+        };
+        lines.push(format!("  {}: {why}", name(rejection.operation)));
+    }
+    lines
+}
+
+/// The state after the operations in this order, where the specification leaves no choice.
+fn along(model: &ObjectModel<'_>, history: &History<Input, Output>, order: &[usize]) -> Option<u32> {
+    order.iter().try_fold(model.init(), |state, &op| {
+        let operation = &history.operations()[op];
+        let next: Vec<u32> =
+            model.step(&state, &operation.input, operation.output()).into_iter().collect();
+        match next[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    })
+}
