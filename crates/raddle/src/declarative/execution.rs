@@ -25,6 +25,8 @@ pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*const Log>) 
     let _ = catch_unwind(AssertUnwindSafe(|| run(subject, plan, log)));
 }
 
+// Not inlined, as `perform`.
+#[inline(never)]
 fn run(subject: &Subject, plan: &Plan, log: &Shared) {
     let object = subject.object();
     perform(subject, &object, &plan.init, 0, &Virtual::alone(subject, log));
@@ -50,6 +52,7 @@ fn run(subject: &Subject, plan: &Plan, log: &Shared) {
     drop(object);
 }
 
+#[inline(never)]
 fn finish(subject: &Subject, object: &Object, log: &Shared) {
     if let Some(validate) = &subject.validate
         && let Err(payload) = catch_unwind(AssertUnwindSafe(|| validate(object)))

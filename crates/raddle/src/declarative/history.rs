@@ -25,6 +25,8 @@ pub(crate) struct Log {
     pub(crate) notes: Vec<Note>,
     /// What the validation said when it panicked.
     pub(crate) invalid: Option<String>,
+    /// What was said by a panic that is no result: of the object's making, or of its end.
+    pub(crate) broken: Option<String>,
     /// The most events between two operations that completed one after the other.
     pub(crate) longest_gap: u64,
     /// The events by the time the last one did.

@@ -12,9 +12,11 @@ use raddle_report::failure::{self, Failure, Kind};
 
 use super::execution::execute;
 use super::history::{Log, Progress};
+use super::quiet::quietly;
 use super::scenario::Plan;
+use super::stress;
 use super::subject::Subject;
-use super::verify::{Verdict, Verification};
+use super::verify::{Order, Verdict, Verification};
 use crate::explain::explain;
 use crate::explorer::{self, TRACE_LIMIT, classifier, namer};
 use crate::options::{Options, Strategy};
@@ -170,6 +172,29 @@ impl Machine<'_> {
         failure
     }
 
+    /// The failure that a wrong execution on real threads is. Nobody knows how it came about.
+    pub(crate) fn describe_stressed(&self, plan: &Plan, wrong: &stress::Wrong) -> Failure {
+        Failure {
+            format: failure::FORMAT,
+            test: build::test_name(self.at),
+            kind: wrong.kind,
+            message: wrong.message.clone(),
+            build: build::identity(Program::current().ok().as_ref()),
+            found_by: failure::FoundBy {
+                strategy: "stress".to_owned(),
+                seed: self.options.seed,
+                execution: wrong.execution + 1,
+                exploration: self.exploration,
+            },
+            schedule: failure::Schedule::default(),
+            threads: Vec::new(),
+            scenario: Some(describe(self.subject, plan, &wrong.results)),
+            reasons: wrong.reasons.clone(),
+            trace: failure::Trace::default(),
+            file: None,
+        }
+    }
+
     /// Replays a failure of the plan, says how it went, and ends the process.
     pub(crate) fn replay(&self, plan: &Plan, request: &replay::Request) -> ! {
         self.verification.borrow_mut().begin_plan();
@@ -226,24 +251,12 @@ impl Machine<'_> {
         if let Some(said) = &log.invalid {
             return complain(Kind::Validation, said.clone());
         }
-        let invocation = |call: usize| {
-            plan.calls().nth(call).map_or_else(String::new, |invocation| invocation.text(self.subject))
-        };
-        match self.verification.borrow_mut().verify(plan, log) {
-            Verdict::Right => Outcome::Passed,
-            Verdict::Incorrect => {
-                complain(Kind::IncorrectResults, "no order of the operations explains their results".to_owned())
-            }
-            Verdict::Panicked(call) => {
-                let said = log.results(plan.len())[call].clone().unwrap_or_default();
-                let said = said.trim_start_matches("panic: ");
-                complain(Kind::Panic, format!("`{}` panicked: {said}", invocation(call)))
-            }
-            Verdict::LostWakeUp(call) => complain(
-                Kind::LostWakeUp,
-                format!("`{}` stays suspended, although it could go on", invocation(call)),
-            ),
+        let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, Order::RealTime));
+        if verdict == Verdict::Right {
+            return Outcome::Passed;
         }
+        let (kind, message) = verdict.in_words(self.subject, plan, log);
+        complain(kind, message)
     }
 
     /// Whether every call that has not ended may wait for others.
@@ -284,7 +297,7 @@ impl Machine<'_> {
         Told {
             results: log.results(plan.len()),
             reasons: if explained {
-                self.verification.borrow_mut().explain(plan, log)
+                quietly(|| self.verification.borrow_mut().explain(plan, log, Order::RealTime))
             } else {
                 Vec::new()
             },

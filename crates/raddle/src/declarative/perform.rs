@@ -30,6 +30,8 @@ pub(crate) trait Bell: Wake + Send + Sync + 'static {
 }
 
 /// Makes the calls; `first` is the number of the first one. False if one of them stays suspended.
+// Not inlined: a panic counts as caught if a frame of its own catches it.
+#[inline(never)]
 pub(crate) fn perform<S: Stage>(
     subject: &Subject,
     object: &Object,
@@ -66,6 +68,7 @@ fn begin<S: Stage>(stage: &S, call: usize, step: Step, invocation: &Invocation) 
 }
 
 /// Polls a future until it is ready or given up. The first step has begun.
+#[inline(never)]
 fn await_it<S: Stage>(stage: &S, call: usize, invocation: &Invocation, future: Pending<'_>) -> bool {
     let bell = stage.bell();
     let waker = Waker::from(Arc::clone(&bell));

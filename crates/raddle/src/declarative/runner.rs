@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::Location;
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use raddle_check::Contract;
@@ -16,11 +17,12 @@ use super::mistakes;
 use super::persist::{self, Regressions};
 use super::scenario::{Plan, Scenario};
 use super::spec::Specification;
+use super::stress::{self, Stressed};
 use super::subject::Subject;
 use super::test::Mode;
 use super::verify::Verification;
 use crate::Explorer;
-use crate::explorer::{next_exploration, override_by_environment, say_what_is_missing};
+use crate::explorer::{next_exploration, override_by_environment, say};
 use crate::{build, replay};
 
 /// Everything that a test says.
@@ -59,7 +61,9 @@ pub(crate) fn run(
     let mut options = definition.explorer.options.clone();
     override_by_environment(&mut options);
     let owned = build::owns_process();
-    say_what_is_missing(owned);
+    if !GLOBAL.instrumented.get() && definition.mode != Mode::Stress {
+        say_stress_only();
+    }
     let subject = &definition.subject;
     let machine = Machine {
         subject,
@@ -79,7 +83,13 @@ pub(crate) fn run(
         machine.replay(&plan, request);
     }
     let regressions = Regressions::of(at, &build::test_name(at));
-    let mut runner = Runner { definition: &definition, machine, begin: Instant::now() };
+    let mut runner = Runner {
+        definition: &definition,
+        machine,
+        stressed: Verification::new(subject, &*spec, definition.contract),
+        stuck: false,
+        begin: Instant::now(),
+    };
     let known = regressions.as_ref().filter(|_| keep).map(|file| file.read(subject, &given));
     let result = runner.run(known.unwrap_or_default(), custom);
     if let (Err(failure), true, Some(file)) = (&result, keep, &regressions)
@@ -88,14 +98,40 @@ pub(crate) fn run(
         // A source tree that cannot be written is no reason to hide the failure.
         let _ = file.keep(scenario);
     }
+    if runner.stuck {
+        drop(runner);
+        std::mem::forget(definition);
+    }
     result
+}
+
+/// Once a process: under plain `cargo test`, there is nothing to control threads by.
+fn say_stress_only() {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        say("raddle: built without instrumentation: scenarios only run on real threads; run `cargo raddle test` for \
+             model checking");
+    });
 }
 
 struct Runner<'d> {
     definition: &'d Definition,
     machine: Machine<'d>,
+    /// What is known about executions on real threads: other memory than the engine's.
+    stressed: Verification<'d>,
+    /// Threads are left that never end.
+    stuck: bool,
     begin: Instant,
 }
+
+/// How long a scenario is stressed beside model checking.
+const BESIDE: Duration = Duration::from_millis(20);
+
+/// How long a scenario is stressed by itself.
+const ALONE: Duration = Duration::from_millis(200);
+
+/// How long the scenario of a failure on real threads is made smaller.
+const MINIMISING: Duration = Duration::from_secs(5);
 
 impl Runner<'_> {
     fn run(&mut self, known: Vec<Plan>, custom: Vec<Plan>) -> Result<Coverage, Box<Failure>> {
@@ -146,7 +182,71 @@ impl Runner<'_> {
                 return Err(self.fail(plan, wrong));
             }
         }
+        if self.stresses(&plan) {
+            let stressed = self.stress(&plan, self.stress_effort());
+            covered.stress = stressed.executions;
+            if let Some(wrong) = stressed.wrong {
+                return Err(self.fail_stressed(plan, wrong));
+            }
+        }
         Ok(covered)
+    }
+
+    fn stress(&mut self, plan: &Plan, effort: stress::Effort) -> Stressed {
+        let stressed = stress::stress(&self.definition.subject, plan, &mut self.stressed, effort);
+        if stressed.stuck {
+            // Threads are left that nobody can end: memory is no longer ours alone.
+            self.machine.owned = false;
+            self.stuck = true;
+        }
+        stressed
+    }
+
+    /// Real threads on one core take turns, as virtual ones do with more control.
+    fn stresses(&self, plan: &Plan) -> bool {
+        let parallel = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let wanted = match self.definition.mode {
+            Mode::Both => parallel || !GLOBAL.instrumented.get(),
+            Mode::ModelChecking => false,
+            Mode::Stress => true,
+        };
+        wanted && !self.stuck && stress::is_possible(&self.definition.subject, plan)
+    }
+
+    /// Beside model checking, stress is an addition; by itself, it is all there is.
+    fn stress_effort(&self) -> stress::Effort {
+        let most = if self.model_checks() { BESIDE } else { ALONE };
+        stress::Effort {
+            executions: self.definition.executions,
+            time: self.time_left().map_or(most, |left| left.min(most)),
+            patience: self.machine.options.time_limit,
+        }
+    }
+
+    /// What failed on real threads is searched for on virtual ones, which can tell how it came about.
+    fn fail_stressed(&mut self, plan: Plan, wrong: stress::Wrong) -> Box<Failure> {
+        if self.model_checks() {
+            let effort = Effort { executions: 4 * self.definition.executions.max(10_000), time: None };
+            if let Some(wrong) = self.machine.search(&plan, effort).wrong {
+                return self.fail(plan, wrong);
+            }
+        }
+        let kind = wrong.kind;
+        let begin = Instant::now();
+        let (plan, wrong) = match self.definition.minimize && !self.stuck {
+            true => minimise(&self.definition.subject, plan, wrong, |candidate| {
+                // Whether a candidate fails is a matter of luck: none is tried for long, and not too many.
+                if begin.elapsed() > MINIMISING || self.stuck {
+                    return None;
+                }
+                let effort = stress::Effort { executions: 20_000, time: BESIDE, ..self.stress_effort() };
+                self.stress(candidate, effort).wrong.filter(|wrong| wrong.kind == kind)
+            }),
+            false => (plan, wrong),
+        };
+        let mut failure = self.machine.describe_stressed(&plan, &wrong);
+        failure.file = failure.write_new(&build::failures_directory()).ok();
+        Box::new(failure)
     }
 
     /// Without instrumentation, virtual threads would not be interrupted where it matters.

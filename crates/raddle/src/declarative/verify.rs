@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use raddle_check::verdict::{Verdict as Checked, Violation};
 use raddle_check::{Checker, Contract, History, Model, Operation, Outcome, Verifier};
 
+use raddle_report::failure::Kind;
+
 use super::history::{Log, Note, Progress, Step};
 use super::model::{CallId, Input, ObjectModel, Output};
 use super::scenario::Plan;
@@ -37,6 +39,15 @@ struct Learnt<'d> {
     calls: Vec<CallId>,
 }
 
+/// What a history says about the order of calls of different threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// One that ended before another began comes before it.
+    RealTime,
+    /// Nothing; only calls of one thread, and the parts of the plan, are ordered.
+    Program,
+}
+
 /// Whether a history is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -47,6 +58,32 @@ pub(crate) enum Verdict {
     Panicked(usize),
     /// This call stays suspended though it could go on, and that is all that is wrong.
     LostWakeUp(usize),
+}
+
+impl Verdict {
+    /// What kind of failure it is, and a sentence about it.
+    ///
+    /// # Panics
+    /// If nothing is wrong.
+    pub(crate) fn in_words(self, subject: &Subject, plan: &Plan, log: &Log) -> (Kind, String) {
+        let text = |call: usize| {
+            plan.calls().nth(call).map_or_else(String::new, |invocation| invocation.text(subject))
+        };
+        match self {
+            Verdict::Right => unreachable!("only what is wrong is told"),
+            Verdict::Incorrect => {
+                (Kind::IncorrectResults, "no order of the operations explains their results".to_owned())
+            }
+            Verdict::Panicked(call) => {
+                let said = log.results(plan.len())[call].clone().unwrap_or_default();
+                let said = said.trim_start_matches("panic: ");
+                (Kind::Panic, format!("`{}` panicked: {said}", text(call)))
+            }
+            Verdict::LostWakeUp(call) => {
+                (Kind::LostWakeUp, format!("`{}` stays suspended, although it could go on", text(call)))
+            }
+        }
+    }
 }
 
 /// More than this is forgotten, so that memory does not grow with the number of scenarios.
@@ -69,17 +106,25 @@ impl<'d> Verification<'d> {
         self.plan += 1;
     }
 
+    /// Whether histories can be held to the order within threads only.
+    pub(crate) fn knows_program_order(&self) -> bool {
+        matches!(self.contract, Contract::Linearizable | Contract::StrictlySerializable)
+    }
+
     /// Whether the log of an execution of the plan is right.
-    pub(crate) fn verify(&mut self, plan: &Plan, log: &Log) -> Verdict {
-        let (subject, contract) = (self.subject, self.contract);
+    pub(crate) fn verify(&mut self, plan: &Plan, log: &Log, order: Order) -> Verdict {
+        let subject = self.subject;
         let learnt = self.learn(plan);
         let history = Seen::new(subject, learnt, plan, log);
+        if order == Order::Program {
+            learnt.key.push(u32::MAX);
+        }
         if let Some(&verdict) = learnt.known.get(learnt.key.as_slice()) {
             learnt.model.forget_values();
             self.remembered += 1;
             return verdict;
         }
-        let verdict = decide(subject, contract, learnt, plan, log, &history);
+        let verdict = decide(learnt, plan, log, &history, order);
         learnt.model.forget_values();
         if learnt.known.len() < MOST_KNOWN {
             let key = learnt.key.as_slice().into();
@@ -90,11 +135,11 @@ impl<'d> Verification<'d> {
     }
 
     /// Why the log is wrong, line by line.
-    pub(crate) fn explain(&mut self, plan: &Plan, log: &Log) -> Vec<String> {
+    pub(crate) fn explain(&mut self, plan: &Plan, log: &Log, order: Order) -> Vec<String> {
         let (subject, contract) = (self.subject, self.contract);
         let learnt = self.learn(plan);
         let history = Seen::new(subject, learnt, plan, log);
-        let reasons = reasons(subject, contract, learnt, plan, log, &history);
+        let reasons = reasons(contract, learnt, plan, &history, order);
         learnt.model.forget_values();
         reasons
     }
@@ -222,7 +267,7 @@ impl Seen {
         if !self.waiting.is_empty() {
             let end = history.operations().iter().filter_map(Operation::returned_at).max().unwrap_or(0) + 1;
             history.push(Operation {
-                process: plan.threads.len() as u64 + 1,
+                process: 0,
                 call: end,
                 input: Input::AtRest(self.waiting.as_slice().into()),
                 outcome: Outcome::Returned { output: Output::AtRest, at: end + 1 },
@@ -252,22 +297,12 @@ fn waiting(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Ve
         .collect()
 }
 
-fn decide(
-    subject: &Subject,
-    contract: Contract,
-    learnt: &mut Learnt<'_>,
-    plan: &Plan,
-    log: &Log,
-    seen: &Seen,
-) -> Verdict {
-    let history = seen.history_at_rest(learnt, plan);
-    let mut is_right = |history: &History<Input, Output>| learnt.verifier.verify(history) != Ok(false);
-    if is_right(&history) {
+fn decide(learnt: &mut Learnt<'_>, plan: &Plan, log: &Log, seen: &Seen, order: Order) -> Verdict {
+    if is_right(learnt, &seen.history_at_rest(learnt, plan), order) {
         return Verdict::Right;
     }
-    let _ = (subject, contract);
     if let Some(&(_, ticket, _)) = seen.waiting.first()
-        && learnt.verifier.verify(&seen.history(learnt, plan, |_| false)) != Ok(false)
+        && is_right(learnt, &seen.history(learnt, plan, |_| false), order)
     {
         return Verdict::LostWakeUp(ticket as usize);
     }
@@ -275,28 +310,51 @@ fn decide(
         log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
     };
     if let Some(first) = (0..plan.len()).find(|&call| panicked(call)) {
-        let without = seen.history(learnt, plan, panicked);
-        if learnt.verifier.verify(&without) != Ok(false) {
+        if is_right(learnt, &seen.history(learnt, plan, panicked), order) {
             return Verdict::Panicked(first);
         }
     }
     Verdict::Incorrect
 }
 
+fn is_right(learnt: &mut Learnt<'_>, history: &History<Input, Output>, order: Order) -> bool {
+    let verdict = match order {
+        Order::RealTime => learnt.verifier.verify(history),
+        Order::Program => {
+            let before = program_order(history);
+            learnt.verifier.verify_partial_order(history, before)
+        }
+    };
+    // There are no limits that could be reached.
+    verdict != Ok(false)
+}
+
+/// Whether one operation comes before another by the thread that made it, or by the part of the plan. Those of the init and
+/// the post part are ordered by time, as nothing else happens then.
+fn program_order(history: &History<Input, Output>) -> impl Fn(usize, usize) -> bool + '_ {
+    move |i, j| {
+        let (first, second) = (&history.operations()[i], &history.operations()[j]);
+        let ordered = first.process == second.process || first.process == 0 || second.process == 0;
+        ordered && first.returned_at().is_some_and(|at| at < second.call)
+    }
+}
+
 /// Orders of more operations than this are shown without the ones at the beginning.
 const MOST_SHOWN: usize = 12;
 
 fn reasons(
-    subject: &Subject,
     contract: Contract,
     learnt: &mut Learnt<'_>,
     plan: &Plan,
-    log: &Log,
     seen: &Seen,
+    order: Order,
 ) -> Vec<String> {
-    let _ = (subject, log);
     let history = seen.history_at_rest(learnt, plan);
-    let report = Checker::new().contract(contract).search_only().check(&history, &learnt.model);
+    let checker = Checker::new().contract(contract).search_only();
+    let report = match order {
+        Order::RealTime => checker.check(&history, &learnt.model),
+        Order::Program => checker.check_partial_order(&history, &learnt.model, program_order(&history)),
+    };
     let Checked::Violation(violation) = report.verdict() else { return Vec::new() };
     lines(&learnt.model, plan, &history, violation)
 }
