@@ -41,6 +41,7 @@ use crate::judge::{Ended, Judge};
 use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
+use crate::schedule::Schedule;
 use crate::site::{Classify, Site};
 use crate::strategy::{Point, Strategy};
 use crate::sys;
@@ -139,6 +140,8 @@ pub struct Limits {
     pub stack_size: usize,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// Whether a thread that seems to spin goes on alone until that is proven.
+    pub prove_spins: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
     /// The longest that an execution may take, in ticks of the watchdog.
@@ -443,11 +446,19 @@ impl Engine {
     fn ended(&self) -> Ended<'_> {
         Ended {
             outcome: self.outcome.as_ref().expect("an execution ends with an outcome"),
-            schedule: &self.schedule,
             steps: self.steps,
             switches: self.switches,
             threads: self.alive,
             waited: self.waited,
+            engine: self,
+        }
+    }
+
+    /// The choices that make the execution again.
+    pub(crate) fn choices(&self) -> Schedule {
+        match &self.exhaustive {
+            Some(graphs) => graphs.schedule(),
+            None => Schedule { threads: self.schedule.clone(), look_back: self.look_back.clone() },
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Config {
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// Whether a thread that seems to spin goes on alone until that is proven: for those who ask which threads had to wait.
+    pub prove_spins: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
     /// Where std notes that threads need a signal stack of their own: switched off meanwhile, for the engine has one.
@@ -169,6 +171,7 @@ impl<'a> Search<'a> {
             backend: config.backend,
             stack_size: config.stack_size,
             report_leaks: config.report_leaks,
+            prove_spins: config.prove_spins,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,
@@ -389,10 +392,7 @@ impl<'a> Search<'a> {
         Found {
             outcome,
             execution,
-            schedule: match &engine.exhaustive {
-                Some(graphs) => graphs.schedule(),
-                None => Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
-            },
+            schedule: engine.choices(),
             steps: engine.steps,
             panic: engine.panic.clone(),
             threads: threads

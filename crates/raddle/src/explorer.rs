@@ -21,6 +21,7 @@ use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::judge::as_it_ended;
 use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
+use raddle_report::failure::FoundBy;
 use raddle_report::{Failure, Style, render};
 
 use crate::build;
@@ -278,14 +279,22 @@ fn search(
     }
     drop(search);
     let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
-    failure.found_by.strategy = options.strategy.to_string();
-    failure.found_by.memory = (memory != Memory::Sc).then(|| memory.to_string());
-    failure.found_by.seed = options.seed;
-    failure.found_by.allocation = (allocation != Allocation::Quarantine).then(|| allocation.to_string());
-    failure.found_by.execution = found.execution + 1;
-    failure.found_by.exploration = exploration;
+    failure.found_by = found_by(&options, found.execution, exploration);
     failure.file = failure.write_new(&build::failures_directory()).ok();
     Err(Box::new(failure))
+}
+
+/// Which search found a failure, at the execution of this number from 0.
+pub(crate) fn found_by(options: &Options, execution: u64, exploration: u32) -> FoundBy {
+    let (memory, allocation) = (options.memory(), options.allocation);
+    FoundBy {
+        strategy: options.strategy.to_string(),
+        memory: (memory != Memory::Sc).then(|| memory.to_string()),
+        seed: options.seed,
+        execution: execution + 1,
+        exploration,
+        allocation: (allocation != Allocation::Quarantine).then(|| allocation.to_string()),
+    }
 }
 
 pub(crate) fn override_by_environment(options: &mut Options) {
@@ -339,6 +348,7 @@ pub(crate) fn config(
         },
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
+        prove_spins: false,
         allocation: policy(allocation),
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
         memory: match memory {

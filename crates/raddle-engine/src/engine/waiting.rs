@@ -230,6 +230,14 @@ impl Engine {
             let state = crate::trace::machine_state(read.pc, top);
             self.current().spin.round_ended(state);
         }
+        if self.limits.prove_spins {
+            let top = self.current().stack.top();
+            let state = crate::trace::machine_state(read.pc, top);
+            self.current().spin.round_ended(state);
+            if !self.current().spin.stuck {
+                return;
+            }
+        }
         let me = self.current;
         self.spinners.push(me);
         self.block(State::Spinning, SwitchReason::Spinning);

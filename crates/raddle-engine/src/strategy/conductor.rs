@@ -40,6 +40,10 @@ impl Strategy for Conductor {
         }
     }
 
+    fn look_back(&mut self, ways: usize, choice: usize) -> usize {
+        self.within.look_back(ways, choice)
+    }
+
     fn end(&mut self, choices: usize) {
         self.within.end(choices);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use raddle_engine::strategy::Conductor;
 use raddle_engine::trace::Trace;
-use raddle_engine::{Config, Ended, Outcome, Search, ThreadId};
+use raddle_engine::{Config, Ended, Outcome, Schedule, Search};
 use raddle_reflect::Program;
 use raddle_report::failure::{self, Failure, Kind};
 
@@ -49,7 +49,7 @@ pub(crate) struct Searched {
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
     pub(crate) kind: Kind,
-    pub(crate) schedule: Vec<ThreadId>,
+    pub(crate) schedule: Schedule,
     pub(crate) switches: u64,
     pub(crate) steps: u64,
     pub(crate) execution: u64,
@@ -119,7 +119,7 @@ impl Machine<'_> {
             if better && kind_of(&outcome, &complaint.borrow()) == wrong.kind {
                 best = Wrong {
                     kind: wrong.kind,
-                    schedule: ended.schedule.to_vec(),
+                    schedule: ended.schedule(),
                     switches: ended.switches,
                     steps: ended.steps,
                     execution: execution - 1,
@@ -164,10 +164,8 @@ impl Machine<'_> {
         }
         let mut failure =
             explain(&found, &trace, Program::current().ok().as_ref(), build::test_name(self.at));
-        failure.found_by.strategy = strategy_of(&self.options, plan).to_string();
-        failure.found_by.seed = self.options.seed;
-        failure.found_by.execution = wrong.execution + 1;
-        failure.found_by.exploration = self.exploration;
+        let options = Options { strategy: strategy_of(&self.options, plan), ..self.options.clone() };
+        failure.found_by = explorer::found_by(&options, wrong.execution, self.exploration);
         self.decorate(plan, &mut failure, &complaint.borrow(), told.borrow().as_ref());
         failure
     }
@@ -182,11 +180,10 @@ impl Machine<'_> {
             build: build::identity(Program::current().ok().as_ref()),
             found_by: failure::FoundBy {
                 strategy: "stress".to_owned(),
-                seed: self.options.seed,
-                execution: wrong.execution + 1,
-                exploration: self.exploration,
+                ..explorer::found_by(&self.options, wrong.execution, self.exploration)
             },
             schedule: failure::Schedule::default(),
+            look_back: failure::Schedule::default(),
             threads: Vec::new(),
             scenario: Some(describe(self.subject, plan, &wrong.results)),
             reasons: wrong.reasons.clone(),
@@ -198,7 +195,8 @@ impl Machine<'_> {
     /// Replays a failure of the plan, says how it went, and ends the process.
     pub(crate) fn replay(&self, plan: &Plan, request: &replay::Request) -> ! {
         self.verification.borrow_mut().begin_plan();
-        let config = explorer::config(&self.options, None, self.owned, true);
+        let config = explorer::config(&self.options, None, self.owned, self.exploration);
+        let config = Config { prove_spins: self.demands.obstruction_free, ..config };
         let place = Cell::new(std::ptr::null());
         let complaint = RefCell::new(None);
         let told = RefCell::new(None);
@@ -217,7 +215,8 @@ impl Machine<'_> {
     fn config(&self, effort: Effort) -> Config {
         let options =
             Options { executions: effort.executions, budget: effort.time, workers: 1, ..self.options.clone() };
-        explorer::config(&options, None, self.owned, false)
+        let config = explorer::config(&options, None, self.owned, self.exploration);
+        Config { prove_spins: self.demands.obstruction_free, ..config }
     }
 
     fn strategy(&self, plan: &Plan) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
