@@ -265,3 +265,58 @@ fn a_custom_scenario_may_wait_for_ever_where_the_specification_does() {
     let coverage = buffer::<true>().scenario(scenario).iterations(0).run();
     assert!(coverage.scenarios[0].complete, "{coverage}");
 }
+
+/// Hands values over: a receiver gets in line before it looks whether somebody has already come.
+#[derive(Default)]
+struct Rendezvous {
+    state: Mutex<Meeting>,
+}
+
+#[derive(Default)]
+struct Meeting {
+    next: u64,
+    receivers: VecDeque<(u64, Waker)>,
+    handed: Vec<(u64, u32)>,
+}
+
+impl Rendezvous {
+    fn try_send(&self, value: u32) -> bool {
+        let mut state = self.state.lock().unwrap();
+        let Some((ticket, waker)) = state.receivers.pop_front() else { return false };
+        state.handed.push((ticket, value));
+        drop(state);
+        waker.wake();
+        true
+    }
+
+    async fn receive(&self) -> u32 {
+        let mut ticket = None;
+        poll_fn(|context| {
+            let mine = *ticket.get_or_insert_with(|| {
+                let mut state = self.state.lock().unwrap();
+                let mine = state.next;
+                state.next += 1;
+                state.receivers.push_back((mine, context.waker().clone()));
+                mine
+            });
+            let mut state = self.state.lock().unwrap();
+            match state.handed.iter().position(|&(other, _)| other == mine) {
+                Some(place) => Poll::Ready(state.handed.remove(place).1),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
+#[test]
+fn a_future_that_is_served_before_it_has_noticed_that_it_must_wait_is_right() {
+    let test = Test::new(Rendezvous::default)
+        .with(Operation::with_args("try_send", (generate::int(1..=2),), |r: &Rendezvous, v: u32| r.try_send(v)))
+        .with(Operation::future("receive", async |r: &Rendezvous| r.receive().await))
+        .operations_per_thread(2)
+        .before(0)
+        .iterations(20)
+        .executions(3000);
+    test.run();
+}

@@ -6,6 +6,7 @@ mod interleaving;
 mod layout;
 mod places;
 mod scenario;
+mod starter;
 mod style;
 mod summary;
 mod text;
@@ -36,7 +37,8 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
         scenario::table(scenario, &mut page);
         scenario::reasons(failure, &mut page);
     }
-    layout::interleaving(failure, &mut page);
+    let shown = starter::without_starter(failure);
+    layout::interleaving(shown.as_ref().unwrap_or(failure), &mut page);
     if let Some(scenario) = &failure.scenario {
         scenario::code(scenario, &mut page);
     }

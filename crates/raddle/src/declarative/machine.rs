@@ -314,6 +314,12 @@ impl Machine<'_> {
             failure.kind = complaint.kind;
             failure.message = complaint.message.clone();
         }
+        for event in &mut failure.trace.events {
+            // Operations are called by Raddle: there is no line of the test to show.
+            if matches!(event.action, failure::Action::Call { .. } | failure::Action::Return { .. }) {
+                event.at = None;
+            }
+        }
         let told = told.cloned().unwrap_or_default();
         failure.reasons = told.reasons;
         // Where the execution's memory was not whole, the trace knows the results.

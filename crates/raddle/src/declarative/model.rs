@@ -17,6 +17,8 @@ use super::value::{Answer, Args, ErasedValue, Value};
 pub(crate) enum Input {
     /// A step of the call.
     Step { call: CallId, ticket: Ticket, step: Step },
+    /// The second half of a step of a future: what was suspended goes on. Nothing happens if it was not suspended.
+    Rest { call: CallId, ticket: Ticket },
     /// Nothing can happen any more, and these calls wait: those with a request behind them (true) and those without.
     AtRest(Box<[(CallId, Ticket, bool)]>),
 }
@@ -26,6 +28,8 @@ pub(crate) enum Input {
 pub(crate) enum Output {
     /// It returned, or panicked.
     Result(ResultId),
+    /// It returned this, at once or in the second half of the step.
+    Eventually(ResultId),
     Suspended,
     Cancelled,
     /// As it should be.
@@ -35,6 +39,32 @@ pub(crate) enum Output {
 pub(crate) type CallId = u32;
 pub(crate) type ResultId = u32;
 type StateId = u32;
+
+/// A state of the specification, and the steps that have ended with their first half.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Position {
+    state: StateId,
+    settled: Box<[Ticket]>,
+}
+
+impl Position {
+    fn at(&self, state: StateId) -> Position {
+        Position { state, settled: self.settled.clone() }
+    }
+
+    fn settle(&self, state: StateId, ticket: Ticket) -> Position {
+        let mut settled = self.settled.to_vec();
+        settled.insert(settled.partition_point(|&other| other < ticket), ticket);
+        Position { state, settled: settled.into() }
+    }
+
+    fn unsettle(&self, ticket: Ticket) -> Option<Position> {
+        let place = self.settled.binary_search(&ticket).ok()?;
+        let mut settled = self.settled.to_vec();
+        settled.remove(place);
+        Some(Position { state: self.state, settled: settled.into() })
+    }
+}
 
 /// The model of one test. Clones share everything.
 #[derive(Clone)]
@@ -134,9 +164,13 @@ impl<'d> ObjectModel<'d> {
     }
 
     /// What a step would come to in this state, printed.
-    pub(crate) fn expected(&self, state: StateId, input: &Input) -> Vec<String> {
-        let Input::Step { call, ticket, step } = *input else { return Vec::new() };
-        let answers = self.answers(state, act(step), call, ticket);
+    pub(crate) fn expected(&self, position: &Position, input: &Input) -> Vec<String> {
+        let (act, call, ticket) = match *input {
+            Input::Step { call, ticket, step } => (act(step), call, ticket),
+            Input::Rest { call, ticket } => (Act::FollowUp, call, ticket),
+            Input::AtRest(_) => return Vec::new(),
+        };
+        let answers = self.answers(position.state, act, call, ticket);
         let mut texts: Vec<String> = answers
             .iter()
             .map(|(seen, _)| match seen {
@@ -179,20 +213,63 @@ impl<'d> ObjectModel<'d> {
         answers.iter().all(|(seen, _)| matches!(seen, Seen::Suspended))
     }
 
-    fn is_future(&self, call: CallId) -> bool {
+    /// Where a step may lead.
+    fn take(
+        &self,
+        from: &Position,
+        call: CallId,
+        ticket: Ticket,
+        step: Step,
+        output: Option<Output>,
+    ) -> Vec<Position> {
+        let answers = self.answers(from.state, act(step), call, ticket);
+        let fitting = answers.iter().filter(|(seen, _)| output.is_none_or(|output| self.fits(seen, output)));
+        let mut next: Vec<Position> = fitting
+            .map(|(seen, next)| match (seen, output) {
+                (Seen::Result(..), Some(Output::Eventually(_))) => from.settle(*next, ticket),
+                _ => from.at(*next),
+            })
+            .collect();
+        // A future may wait for no good reason, as long as it does not do so for ever.
+        let waits = output == Some(Output::Suspended) && step != Step::Cancel && self.is_future(call);
+        if waits && next.is_empty() && !answers.is_empty() {
+            match step {
+                Step::Request => {
+                    let deferred = self.answers(from.state, Act::Defer, call, ticket);
+                    next.extend(deferred.iter().map(|(_, next)| from.at(*next)));
+                }
+                _ => next.push(from.clone()),
+            }
+        }
+        next
+    }
+
+    /// Where the second half of a step may lead.
+    fn go_on(&self, from: &Position, call: CallId, ticket: Ticket, output: Option<Output>) -> Vec<Position> {
+        if let Some(settled) = from.unsettle(ticket) {
+            return vec![settled];
+        }
+        let answers = self.answers(from.state, Act::FollowUp, call, ticket);
+        let fitting = answers.iter().filter(|(seen, _)| output.is_none_or(|output| self.fits(seen, output)));
+        fitting.map(|(_, next)| from.at(*next)).collect()
+    }
+
+    /// Whether the call is one of a future.
+    pub(crate) fn is_future(&self, call: CallId) -> bool {
         let operation = self.tables.borrow().calls[call as usize].operation;
         self.subject.operations[operation].is_future()
     }
 
     fn fits(&self, seen: &Seen, output: Output) -> bool {
         match (seen, output) {
-            (Seen::Result(value, id), Output::Result(seen)) => {
+            (Seen::Result(value, id), Output::Result(seen) | Output::Eventually(seen)) => {
                 *id == seen
                     || value
                         .as_ref()
                         .is_some_and(|value| self.tables.borrow().results.equals_live(&***value, seen))
             }
-            (Seen::Suspended, Output::Suspended) | (Seen::Cancelled, Output::Cancelled) => true,
+            (Seen::Suspended, Output::Suspended | Output::Eventually(_)) => true,
+            (Seen::Cancelled, Output::Cancelled) => true,
             _ => false,
         }
     }
@@ -289,50 +366,36 @@ fn without_lifetime(value: &dyn ErasedValue) -> *const dyn ErasedValue {
 }
 
 impl Model for ObjectModel<'_> {
-    type State = StateId;
+    type State = Position;
     type Input = Input;
     type Output = Output;
 
-    fn init(&self) -> StateId {
-        let mut tables = self.tables.borrow_mut();
-        if tables.states.is_empty() {
-            drop(tables);
+    fn init(&self) -> Position {
+        if self.tables.borrow().states.is_empty() {
             let initial = self.spec.initial(self.subject);
-            tables = self.tables.borrow_mut();
-            tables.states.push(Rc::from(initial));
+            self.tables.borrow_mut().states.push(Rc::from(initial));
         }
-        0
+        Position { state: 0, settled: Box::default() }
     }
 
     fn step(
         &self,
-        state: &StateId,
+        position: &Position,
         input: &Input,
         output: Option<&Output>,
-    ) -> impl IntoIterator<Item = StateId> {
-        let &Input::Step { call, ticket, step } = input else {
-            let Input::AtRest(waiting) = input else { unreachable!("there are two kinds of input") };
-            let rests = waiting.iter().all(|&waiting| self.stays_suspended(*state, waiting));
-            return if rests { vec![*state] } else { Vec::new() };
-        };
-        let answers = self.answers(*state, act(step), call, ticket);
-        let fitting = answers.iter().filter(|(seen, _)| output.is_none_or(|&output| self.fits(seen, output)));
-        let mut next: Vec<StateId> = fitting.map(|&(_, next)| next).collect();
-        // A future may wait for no good reason, as long as it does not do so for ever.
-        let waits = output == Some(&Output::Suspended) && step != Step::Cancel && self.is_future(call);
-        if waits && next.is_empty() && !answers.is_empty() {
-            match step {
-                Step::Request => {
-                    next.extend(self.answers(*state, Act::Defer, call, ticket).iter().map(|&(_, next)| next));
-                }
-                _ => next.push(*state),
+    ) -> impl IntoIterator<Item = Position> {
+        match input {
+            &Input::Step { call, ticket, step } => self.take(position, call, ticket, step, output.copied()),
+            &Input::Rest { call, ticket } => self.go_on(position, call, ticket, output.copied()),
+            Input::AtRest(waiting) => {
+                let rests = waiting.iter().all(|&waiting| self.stays_suspended(position.state, waiting));
+                if rests { vec![position.clone()] } else { Vec::new() }
             }
         }
-        next
     }
 
     fn partition(&self, input: &Input) -> Option<Part> {
-        let Input::Step { call, .. } = input else { return None };
+        let (Input::Step { call, .. } | Input::Rest { call, .. }) = input else { return None };
         let tables = self.tables.borrow();
         let call = &tables.calls[*call as usize];
         let key = self.subject.operations[call.operation].key.as_ref()?;
@@ -341,15 +404,15 @@ impl Model for ObjectModel<'_> {
 
     fn describe(&self, input: &Input, output: Option<&Output>) -> String {
         let tables = self.tables.borrow();
-        let Input::Step { call, step, .. } = input else { return "the end".to_owned() };
-        let call = &tables.calls[*call as usize];
-        let step = match step {
-            Step::Request => "",
-            Step::FollowUp => ", resumed",
-            Step::Cancel => ", cancelled",
+        let (call, step) = match input {
+            Input::Step { call, step: Step::Request, .. } => (call, ""),
+            Input::Step { call, step: Step::FollowUp, .. } | Input::Rest { call, .. } => (call, ", resumed"),
+            Input::Step { call, step: Step::Cancel, .. } => (call, ", cancelled"),
+            Input::AtRest(_) => return "the end".to_owned(),
         };
+        let call = &tables.calls[*call as usize];
         let result = match output {
-            Some(Output::Result(id)) => tables.results.texts[*id as usize].as_str(),
+            Some(Output::Result(id) | Output::Eventually(id)) => tables.results.texts[*id as usize].as_str(),
             Some(Output::Suspended) => "suspended",
             Some(Output::Cancelled) => "cancelled",
             Some(Output::AtRest) | None => "?",
@@ -358,7 +421,7 @@ impl Model for ObjectModel<'_> {
         format!("{name}({}){step} -> {result}", call.args.texts().join(", "))
     }
 
-    fn describe_state(&self, state: &StateId) -> String {
-        self.tables.borrow().states[*state as usize].text().unwrap_or_default()
+    fn describe_state(&self, position: &Position) -> String {
+        self.tables.borrow().states[position.state as usize].text().unwrap_or_default()
     }
 }

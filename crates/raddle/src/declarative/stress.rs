@@ -254,7 +254,7 @@ fn work(subject: &Subject, plan: &Plan, number: usize, batch: &Batch) -> Vec<Vec
             let rest = &batch.rests[execution];
             let stage = Real { batch, log: &log, rest: Some((rest, number)) };
             perform(subject, object, &plan.threads[number], first, &stage);
-            rest.leave();
+            rest.leave(number);
         }
         logs.push(log.into_inner());
     }
@@ -340,6 +340,8 @@ struct Rest {
     /// How often a thread went on after it had waited.
     resumed: AtomicUsize,
     rung: Vec<AtomicBool>,
+    /// Threads that have ended: whether they are rung makes no difference.
+    gone: Vec<AtomicBool>,
     ended: AtomicUsize,
     /// It has been seen that nothing will happen any more.
     is_final: AtomicBool,
@@ -351,12 +353,14 @@ impl Rest {
             idle: AtomicUsize::new(0),
             resumed: AtomicUsize::new(0),
             rung: (0..threads).map(|_| AtomicBool::new(false)).collect(),
+            gone: (0..threads).map(|_| AtomicBool::new(false)).collect(),
             ended: AtomicUsize::new(0),
             is_final: AtomicBool::new(false),
         }
     }
 
-    fn leave(&self) {
+    fn leave(&self, thread: usize) {
+        self.gone[thread].store(true, SeqCst);
         self.idle.fetch_add(1, SeqCst);
         self.ended.fetch_add(1, SeqCst);
     }
@@ -369,7 +373,7 @@ impl Rest {
     fn is_final(&self) -> bool {
         let resumed = self.resumed.load(SeqCst);
         let is_final = self.idle.load(SeqCst) == self.rung.len()
-            && self.rung.iter().all(|rung| !rung.load(SeqCst))
+            && self.rung.iter().zip(&self.gone).all(|(rung, gone)| gone.load(SeqCst) || !rung.load(SeqCst))
             && self.resumed.load(SeqCst) == resumed;
         is_final && !self.is_final.swap(true, SeqCst) || self.is_final.load(SeqCst)
     }

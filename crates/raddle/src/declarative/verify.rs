@@ -11,7 +11,7 @@ use raddle_check::{Checker, Contract, History, Model, Operation, Outcome, Verifi
 use raddle_report::failure::Kind;
 
 use super::history::{Log, Note, Progress, Step};
-use super::model::{CallId, Input, ObjectModel, Output};
+use super::model::{CallId, Input, ObjectModel, Output, Position};
 use super::scenario::Plan;
 use super::spec::Specification;
 use super::subject::Subject;
@@ -223,7 +223,7 @@ impl Seen {
         for step in &steps {
             let (ended, output) = match step.ended {
                 None => (u32::MAX, 0),
-                Some((ended, Output::Result(id))) => (ended, 4 + id),
+                Some((ended, Output::Result(id) | Output::Eventually(id))) => (ended, 4 + id),
                 Some((ended, Output::Suspended)) => (ended, 1),
                 Some((ended, Output::Cancelled)) => (ended, 2),
                 Some((ended, Output::AtRest)) => (ended, 3),
@@ -234,36 +234,51 @@ impl Seen {
     }
 
     /// The history for the checker. Calls of which `is_unknown` count as never having returned.
-    fn history(&self, learnt: &Learnt<'_>, plan: &Plan, is_unknown: impl Fn(usize) -> bool) -> History<Input, Output> {
+    ///
+    /// In `halves`, each step in which a future returned is two, one after the other within its time: another operation may
+    /// let a call go on before it has noticed that it would have to wait.
+    fn history(
+        &self,
+        learnt: &Learnt<'_>,
+        plan: &Plan,
+        halves: bool,
+        is_unknown: impl Fn(usize) -> bool,
+    ) -> History<Input, Output> {
         let mut history = History::new();
-        let mut last = 0;
         for step in &self.steps {
             // Calls that wait for ever have done nothing.
             if step.ended.is_none() && self.waiting.iter().any(|&(_, ticket, _)| ticket as usize == step.call) {
                 continue;
             }
-            let input =
-                Input::Step { call: learnt.calls[step.call], ticket: step.call as u32, step: step.step };
+            let (id, ticket) = (learnt.calls[step.call], step.call as u32);
+            let input = Input::Step { call: id, ticket, step: step.step };
             // Begins and ends alternate within one unit of time: begins first.
             let call = u64::from(step.begun) * 2;
-            last = last.max(call + 2);
-            let outcome = match step.ended {
-                Some((ended, output)) if !is_unknown(step.call) => {
-                    let at = u64::from(ended) * 2 + 1;
-                    last = last.max(at + 1);
-                    Outcome::Returned { output, at }
-                }
-                _ => Outcome::Unknown,
-            };
             let process = plan.thread_of(step.call).map_or(0, |thread| thread as u64 + 1);
+            let returned = step.ended.filter(|_| !is_unknown(step.call));
+            let outcome = match returned {
+                Some((ended, output)) => Outcome::Returned { output, at: u64::from(ended) * 2 + 1 },
+                None => Outcome::Unknown,
+            };
+            if let Some((ended, Output::Result(result))) = returned
+                && halves
+                && learnt.model.is_future(id)
+            {
+                let at = u64::from(ended) * 2 + 1;
+                let first = Outcome::Returned { output: Output::Eventually(result), at };
+                history.push(Operation { process, call, input, outcome: first });
+                let input = Input::Rest { call: id, ticket };
+                history.push(Operation { process, call, input, outcome });
+                continue;
+            }
             history.push(Operation { process, call, input, outcome });
         }
         history
     }
 
     /// The history, and after it that the calls which wait do so rightly.
-    fn history_at_rest(&self, learnt: &Learnt<'_>, plan: &Plan) -> History<Input, Output> {
-        let mut history = self.history(learnt, plan, |_| false);
+    fn history_at_rest(&self, learnt: &Learnt<'_>, plan: &Plan, halves: bool) -> History<Input, Output> {
+        let mut history = self.history(learnt, plan, halves, |_| false);
         if !self.waiting.is_empty() {
             let end = history.operations().iter().filter_map(Operation::returned_at).max().unwrap_or(0) + 1;
             history.push(Operation {
@@ -298,11 +313,16 @@ fn waiting(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Ve
 }
 
 fn decide(learnt: &mut Learnt<'_>, plan: &Plan, log: &Log, seen: &Seen, order: Order) -> Verdict {
-    if is_right(learnt, &seen.history_at_rest(learnt, plan), order) {
+    if is_right(learnt, &seen.history_at_rest(learnt, plan, false), order) {
+        return Verdict::Right;
+    }
+    // Two halves for each step explain more, and take longer.
+    let halves = learnt.calls.iter().any(|&call| learnt.model.is_future(call));
+    if halves && is_right(learnt, &seen.history_at_rest(learnt, plan, true), order) {
         return Verdict::Right;
     }
     if let Some(&(_, ticket, _)) = seen.waiting.first()
-        && is_right(learnt, &seen.history(learnt, plan, |_| false), order)
+        && is_right(learnt, &seen.history(learnt, plan, halves, |_| false), order)
     {
         return Verdict::LostWakeUp(ticket as usize);
     }
@@ -310,7 +330,7 @@ fn decide(learnt: &mut Learnt<'_>, plan: &Plan, log: &Log, seen: &Seen, order: O
         log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
     };
     if let Some(first) = (0..plan.len()).find(|&call| panicked(call)) {
-        if is_right(learnt, &seen.history(learnt, plan, panicked), order) {
+        if is_right(learnt, &seen.history(learnt, plan, halves, panicked), order) {
             return Verdict::Panicked(first);
         }
     }
@@ -349,7 +369,7 @@ fn reasons(
     seen: &Seen,
     order: Order,
 ) -> Vec<String> {
-    let history = seen.history_at_rest(learnt, plan);
+    let history = seen.history_at_rest(learnt, plan, false);
     let checker = Checker::new().contract(contract).search_only();
     let report = match order {
         Order::RealTime => checker.check(&history, &learnt.model),
@@ -397,7 +417,7 @@ fn lines(
             lines.push("  an operation that waits could go on".to_owned());
             continue;
         }
-        let expected = state.map_or_else(Vec::new, |state| model.expected(state, &operation.input));
+        let expected = state.as_ref().map_or_else(Vec::new, |state| model.expected(state, &operation.input));
         let why = match (rejection.fits, expected.is_empty()) {
             (true, _) => "fits, but then others do not".to_owned(),
             (false, false) => format!("should be {}", expected.join(" or ")),
@@ -409,14 +429,10 @@ fn lines(
 }
 
 /// The state after the operations in this order, where the specification leaves no choice.
-fn along(model: &ObjectModel<'_>, history: &History<Input, Output>, order: &[usize]) -> Option<u32> {
+fn along(model: &ObjectModel<'_>, history: &History<Input, Output>, order: &[usize]) -> Option<Position> {
     order.iter().try_fold(model.init(), |state, &op| {
         let operation = &history.operations()[op];
-        let next: Vec<u32> =
-            model.step(&state, &operation.input, operation.output()).into_iter().collect();
-        match next[..] {
-            [only] => Some(only),
-            _ => None,
-        }
+        let mut next = model.step(&state, &operation.input, operation.output()).into_iter();
+        next.next().filter(|_| next.next().is_none())
     })
 }
