@@ -107,7 +107,7 @@ fn lock_based_objects_are_not_obstruction_free() {
     };
     locked().iterations(5).run();
     let failure = fails(locked().obstruction_free(), Kind::NotObstructionFree);
-    assert!(failure.message.contains("T1") || failure.message.contains("T2"), "{}", failure.message);
+    assert!(failure.message.contains("waits for `counter`"), "{}", failure.message);
     Test::new(|| AtomicI32::new(0))
         .operation("inc", |counter: &AtomicI32| counter.fetch_add(1, SeqCst))
         .operation("long", |counter: &AtomicI32| (0..100).map(|_| counter.load(SeqCst) * 0).sum::<i32>())
@@ -353,4 +353,29 @@ fn mistakes_are_told_in_a_sentence() {
         counter().with(waiting).scenario(Scenario::new().init([call("wait", ())]).thread([call("inc", ())])),
         "in the init part nobody could wake it",
     );
+}
+
+#[test]
+fn spinning_and_giving_way_are_waiting() {
+    struct Spinlock(AtomicBool, AtomicI32);
+    let test = |gives_way: bool| {
+        Test::new(|| Spinlock(AtomicBool::new(false), AtomicI32::new(0)))
+            .operation("inc", move |lock: &Spinlock| {
+                while lock.0.swap(true, SeqCst) {
+                    match gives_way {
+                        true => std::thread::yield_now(),
+                        false => std::hint::spin_loop(),
+                    }
+                }
+                let value = lock.1.fetch_add(1, SeqCst);
+                lock.0.store(false, SeqCst);
+                value
+            })
+            .iterations(5)
+            .executions(500)
+    };
+    for gives_way in [false, true] {
+        test(gives_way).run();
+        fails(test(gives_way).obstruction_free(), Kind::NotObstructionFree);
+    }
 }

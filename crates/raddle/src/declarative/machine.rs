@@ -243,7 +243,9 @@ impl Machine<'_> {
         if let Some((kind, message)) = self.lack_of_progress(plan, ended, log) {
             return complain(kind, message);
         }
-        let at_rest = *ended.outcome == Outcome::Deadlock && self.waits_by_design(plan, log);
+        // Who waits in a loop waits, too.
+        let at_rest = matches!(ended.outcome, Outcome::Deadlock | Outcome::Livelock)
+            && self.waits_by_design(plan, log);
         if *ended.outcome != Outcome::Passed && !at_rest {
             return ended.outcome.clone();
         }
@@ -277,8 +279,7 @@ impl Machine<'_> {
             && let Some(calls) = usize::from(thread).checked_sub(1).and_then(|thread| plan.threads.get(thread))
             && !calls.iter().any(|call| self.subject.operations[call.operation].may_suspend())
         {
-            let message = format!("an operation of T{thread} cannot go on until another thread does something");
-            return Some((Kind::NotObstructionFree, message));
+            return Some((Kind::NotObstructionFree, format!("T{thread} cannot go on until another thread does")));
         }
         let bound = self.demands.lock_free?;
         (log.longest_gap > bound).then(|| {
@@ -320,6 +321,11 @@ impl Machine<'_> {
                 event.at = None;
             }
         }
+        if failure.kind == Kind::NotObstructionFree
+            && let Some(message) = blocking_event(failure)
+        {
+            failure.message = message;
+        }
         let told = told.cloned().unwrap_or_default();
         failure.reasons = told.reasons;
         // Where the execution's memory was not whole, the trace knows the results.
@@ -330,6 +336,30 @@ impl Machine<'_> {
         }
         failure.scenario = Some(scenario);
     }
+}
+
+/// Which operation waits for what, by the first event at which a thread of the parallel part had to.
+fn blocking_event(failure: &Failure) -> Option<String> {
+    use failure::{Action, Switch};
+    let events = &failure.trace.events;
+    let waits = |pair: &[failure::Event]| {
+        pair[0].thread != 0 && matches!(pair[1].switch, Some(Switch::Blocked | Switch::Spinning))
+    };
+    let at = events.windows(2).position(waits)?;
+    let thread = events[at].thread;
+    let call = events[..at].iter().rev().find_map(|event| match &event.action {
+        Action::Call { call } if event.thread == thread => Some(call),
+        _ => None,
+    })?;
+    let (what, place) = match &events[at].action {
+        Action::Wait { place, .. } => ("waits for", place),
+        Action::Load { place, .. } | Action::Cas { place, .. } | Action::Rmw { place, .. } => {
+            ("spins until another thread changes", place)
+        }
+        _ => return Some(format!("`{call}` of T{thread} gives way to other threads until one has gone on")),
+    };
+    let place = place.name.as_ref().map_or_else(|| format!("{:#x}", place.address), |name| format!("`{name}`"));
+    Some(format!("`{call}` of T{thread} {what} {place}"))
 }
 
 /// What was found out about an execution while its memory was whole.
