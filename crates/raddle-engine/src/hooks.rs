@@ -971,6 +971,24 @@ pub unsafe fn operation_begins(engine: *mut Engine) {
     unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
 }
 
+/// Writes down what the current thread has seen of the first threads: how far each of them had come in what happened before
+/// now. False if nobody keeps count.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn seen_of_threads(engine: *mut Engine, seen: &mut [u32]) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let me = engine.current_id();
+            let Some(memory) = &engine.memory else { return false };
+            let clock = &memory.sync.view(me).clock;
+            seen.iter_mut().enumerate().for_each(|(thread, time)| *time = clock.get(thread as ThreadId));
+            true
+        })
+    }
+}
+
 /// The panic that is being raised will end the current thread: nothing in the code under test catches it.
 ///
 /// # Safety

@@ -19,7 +19,7 @@ use super::subject::{Object, Subject};
 /// Everything that an execution of the plan does, on the thread that the engine starts it with. The log is left where
 /// `place` says, in the execution's own memory.
 pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*const Log>) {
-    let log = Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len())))));
+    let log = Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len(), plan.threads.len() + 1)))));
     place.set(log.0.get());
     // As for any closure under test, a panic that nobody expects ends the thread.
     let _ = catch_unwind(AssertUnwindSafe(|| run(subject, plan, log)));
@@ -63,6 +63,21 @@ fn finish(subject: &Subject, object: &Object, log: &Shared) {
     }
     if let Some(teardown) = &subject.teardown {
         teardown(object);
+    }
+}
+
+/// Notes what the current thread has seen of the others.
+fn note_clock(log: &mut Log) {
+    let Some(engine) = engine_of_virtual_thread() else { return };
+    // Scenarios of more threads are rare; for those, only the order within threads is known.
+    let mut seen = [0; 16];
+    let Some(seen) = seen.get_mut(..log.threads) else { return };
+    // SAFETY: the engine runs and this is a virtual thread.
+    unsafe {
+        if hooks::seen_of_threads(engine, seen) {
+            log.clocks.extend_from_slice(seen);
+            log.makers.push((*engine).current_id());
+        }
     }
 }
 
@@ -130,6 +145,7 @@ impl Stage for Virtual<'_> {
         }
         let completes = self.in_parallel && matches!(note, Note::Ended(..));
         self.log.with(|log| {
+            note_clock(log);
             log.notes.push(note);
             if completes {
                 log.completed(events());

@@ -23,6 +23,11 @@ pub(crate) enum Note {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) notes: Vec<Note>,
+    /// What the thread of each note had seen of all threads by then, if the engine keeps count: so many numbers a note.
+    pub(crate) clocks: Vec<u32>,
+    /// How many threads that are, and which of them made each note.
+    pub(crate) threads: usize,
+    pub(crate) makers: Vec<u16>,
     /// What the validation said when it panicked.
     pub(crate) invalid: Option<String>,
     /// What was said by a panic that is no result: of the object's making, or of its end.
@@ -47,8 +52,18 @@ pub(crate) enum Progress {
 }
 
 impl Log {
-    pub(crate) fn with_capacity(calls: usize) -> Log {
-        Log { notes: Vec::with_capacity(2 * calls + 2), ..Log::default() }
+    pub(crate) fn with_capacity(calls: usize, threads: usize) -> Log {
+        Log { notes: Vec::with_capacity(2 * calls + 2), threads, ..Log::default() }
+    }
+
+    /// Whether what one note tells happened before what the other does, if that is known.
+    pub(crate) fn happened_before(&self, first: usize, second: usize) -> Option<bool> {
+        let maker = *self.makers.get(first)?;
+        if maker == *self.makers.get(second)? {
+            return Some(first < second);
+        }
+        let of = |note: usize| self.clocks.get(note * self.threads + usize::from(maker));
+        Some(of(first)? <= of(second)?)
     }
 
     /// An operation of the parallel part has completed, after this many events of the execution.

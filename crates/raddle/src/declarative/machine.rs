@@ -19,7 +19,7 @@ use super::subject::Subject;
 use super::verify::{Order, Verdict, Verification};
 use crate::explain::explain;
 use crate::explorer::{self, TRACE_LIMIT, classifier, namer};
-use crate::options::{Options, Strategy};
+use crate::options::{Memory, Options, Strategy};
 use crate::{build, replay};
 
 /// What is asked of an object besides right results.
@@ -225,6 +225,14 @@ impl Machine<'_> {
         move || Box::new(Conductor::new(within()))
     }
 
+    /// Under sequential consistency, operations are ordered by time. With a weak memory, later in time is not later.
+    fn order(&self) -> Order {
+        match self.options.memory() {
+            Memory::Sc => Order::RealTime,
+            Memory::Rc11 => Order::HappensBefore,
+        }
+    }
+
     /// Has the last word on an execution.
     fn judge(
         &self,
@@ -252,7 +260,7 @@ impl Machine<'_> {
         if let Some(said) = &log.invalid {
             return complain(Kind::Validation, said.clone());
         }
-        let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, Order::RealTime));
+        let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, self.order()));
         if verdict == Verdict::Right {
             return Outcome::Passed;
         }
@@ -297,7 +305,7 @@ impl Machine<'_> {
         Told {
             results: log.results(plan.len()),
             reasons: if explained {
-                quietly(|| self.verification.borrow_mut().explain(plan, log, Order::RealTime))
+                quietly(|| self.verification.borrow_mut().explain(plan, log, self.order()))
             } else {
                 Vec::new()
             },

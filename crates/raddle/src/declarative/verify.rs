@@ -46,6 +46,9 @@ pub(crate) enum Order {
     RealTime,
     /// Nothing; only calls of one thread, and the parts of the plan, are ordered.
     Program,
+    /// One whose end happened before the beginning of another comes before it, as far as the log knows; otherwise
+    /// [`Program`](Order::Program).
+    HappensBefore,
 }
 
 /// Whether a history is right.
@@ -116,9 +119,7 @@ impl<'d> Verification<'d> {
         let subject = self.subject;
         let learnt = self.learn(plan);
         let history = Seen::new(subject, learnt, plan, log);
-        if order == Order::Program {
-            learnt.key.push(u32::MAX);
-        }
+        history.add_order(&mut learnt.key, log, order);
         if let Some(&verdict) = learnt.known.get(learnt.key.as_slice()) {
             learnt.model.forget_values();
             self.remembered += 1;
@@ -139,7 +140,7 @@ impl<'d> Verification<'d> {
         let (subject, contract) = (self.subject, self.contract);
         let learnt = self.learn(plan);
         let history = Seen::new(subject, learnt, plan, log);
-        let reasons = reasons(contract, learnt, plan, &history, order);
+        let reasons = reasons(contract, learnt, plan, log, &history, order);
         learnt.model.forget_values();
         reasons
     }
@@ -184,6 +185,31 @@ struct SeenStep {
     step: Step,
     begun: u32,
     ended: Option<(u32, Output)>,
+    /// The notes of its beginning and its end.
+    notes: (usize, Option<usize>),
+}
+
+impl SeenStep {
+    /// Whether this step ended before the other began, if the log knows.
+    fn happened_before(&self, other: &SeenStep, log: &Log) -> Option<bool> {
+        match self.notes.1 {
+            Some(end) => log.happened_before(end, other.notes.0),
+            None => Some(false),
+        }
+    }
+}
+
+/// The calls of the plan, as the model knows them.
+#[derive(Clone, Copy)]
+struct Calls<'a> {
+    model: &'a ObjectModel<'a>,
+    ids: &'a [CallId],
+}
+
+/// A history for the checker, and the step that each of its operations is; none for the end.
+struct Told {
+    history: History<Input, Output>,
+    steps: Vec<Option<usize>>,
 }
 
 impl Seen {
@@ -195,7 +221,7 @@ impl Seen {
         let mut last_ended = false;
         let mut operations = plan.calls().map(|invocation| invocation.operation);
         let operations: Vec<usize> = operations.by_ref().collect();
-        for note in &log.notes {
+        for (number, note) in log.notes.iter().enumerate() {
             // Only whether a step ended before another began can matter.
             let ends = matches!(note, Note::Ended(..));
             if last_ended && !ends {
@@ -205,12 +231,14 @@ impl Seen {
             match note {
                 Note::Begun(call, step) => {
                     open[*call] = Some(steps.len());
-                    steps.push(SeenStep { call: *call, step: *step, begun: time, ended: None });
+                    let notes = (number, None);
+                    steps.push(SeenStep { call: *call, step: *step, begun: time, ended: None, notes });
                 }
                 Note::Ended(call, answer) => {
                     let output = learnt.model.result(operations[*call], answer);
                     if let Some(step) = open[*call].take() {
                         steps[step].ended = Some((time, output));
+                        steps[step].notes.1 = Some(number);
                     }
                 }
             }
@@ -233,24 +261,43 @@ impl Seen {
         Seen { steps, waiting }
     }
 
+    /// Adds to the key what tells histories apart whose steps are ordered in this way.
+    fn add_order(&self, key: &mut Vec<u32>, log: &Log, order: Order) {
+        match order {
+            Order::RealTime => {}
+            Order::Program => key.push(u32::MAX),
+            Order::HappensBefore => {
+                key.push(u32::MAX - 1);
+                for first in &self.steps {
+                    let order = self.steps.chunks(u32::BITS as usize).map(|chunk| {
+                        let bits = chunk.iter().map(|second| first.happened_before(second, log) == Some(true));
+                        bits.fold(0, |bits, bit| bits << 1 | u32::from(bit))
+                    });
+                    key.extend(order);
+                }
+            }
+        }
+    }
+
     /// The history for the checker. Calls of which `is_unknown` count as never having returned.
     ///
     /// In `halves`, each step in which a future returned is two, one after the other within its time: another operation may
     /// let a call go on before it has noticed that it would have to wait.
     fn history(
         &self,
-        learnt: &Learnt<'_>,
+        calls: Calls<'_>,
         plan: &Plan,
         halves: bool,
         is_unknown: impl Fn(usize) -> bool,
-    ) -> History<Input, Output> {
+    ) -> Told {
         let mut history = History::new();
-        for step in &self.steps {
+        let mut steps = Vec::new();
+        for (number, step) in self.steps.iter().enumerate() {
             // Calls that wait for ever have done nothing.
             if step.ended.is_none() && self.waiting.iter().any(|&(_, ticket, _)| ticket as usize == step.call) {
                 continue;
             }
-            let (id, ticket) = (learnt.calls[step.call], step.call as u32);
+            let (id, ticket) = (calls.ids[step.call], step.call as u32);
             let input = Input::Step { call: id, ticket, step: step.step };
             // Begins and ends alternate within one unit of time: begins first.
             let call = u64::from(step.begun) * 2;
@@ -262,24 +309,28 @@ impl Seen {
             };
             if let Some((ended, Output::Result(result))) = returned
                 && halves
-                && learnt.model.is_future(id)
+                && calls.model.is_future(id)
             {
                 let at = u64::from(ended) * 2 + 1;
                 let first = Outcome::Returned { output: Output::Eventually(result), at };
                 history.push(Operation { process, call, input, outcome: first });
+                steps.push(Some(number));
                 let input = Input::Rest { call: id, ticket };
                 history.push(Operation { process, call, input, outcome });
+                steps.push(Some(number));
                 continue;
             }
             history.push(Operation { process, call, input, outcome });
+            steps.push(Some(number));
         }
-        history
+        Told { history, steps }
     }
 
     /// The history, and after it that the calls which wait do so rightly.
-    fn history_at_rest(&self, learnt: &Learnt<'_>, plan: &Plan, halves: bool) -> History<Input, Output> {
-        let mut history = self.history(learnt, plan, halves, |_| false);
+    fn history_at_rest(&self, calls: Calls<'_>, plan: &Plan, halves: bool) -> Told {
+        let mut told = self.history(calls, plan, halves, |_| false);
         if !self.waiting.is_empty() {
+            let history = &mut told.history;
             let end = history.operations().iter().filter_map(Operation::returned_at).max().unwrap_or(0) + 1;
             history.push(Operation {
                 process: 0,
@@ -287,8 +338,28 @@ impl Seen {
                 input: Input::AtRest(self.waiting.as_slice().into()),
                 outcome: Outcome::Returned { output: Output::AtRest, at: end + 1 },
             });
+            told.steps.push(None);
         }
-        history
+        told
+    }
+
+    /// Which of two operations of the history must come first.
+    fn before<'a>(&'a self, told: &'a Told, log: &'a Log, order: Order) -> impl Fn(usize, usize) -> bool + 'a {
+        move |i, j| {
+            let (Some(first), Some(second)) = (told.steps[i], told.steps[j]) else {
+                // The end comes last.
+                return told.steps[i].is_some();
+            };
+            if order == Order::HappensBefore
+                && let Some(before) = self.steps[first].happened_before(&self.steps[second], log)
+            {
+                return before;
+            }
+            // Those of the init and the post part are ordered by time, as nothing else happens then.
+            let (first, second) = (&told.history.operations()[i], &told.history.operations()[j]);
+            let ordered = first.process == second.process || first.process == 0 || second.process == 0;
+            ordered && first.returned_at().is_some_and(|at| at < second.call)
+        }
     }
 }
 
@@ -313,50 +384,39 @@ fn waiting(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Ve
 }
 
 fn decide(learnt: &mut Learnt<'_>, plan: &Plan, log: &Log, seen: &Seen, order: Order) -> Verdict {
-    if is_right(learnt, &seen.history_at_rest(learnt, plan, false), order) {
+    let mut is_right = |told: &Told| {
+        let verdict = match order {
+            Order::RealTime => learnt.verifier.verify(&told.history),
+            Order::Program | Order::HappensBefore => {
+                learnt.verifier.verify_partial_order(&told.history, seen.before(told, log, order))
+            }
+        };
+        // There are no limits that could be reached.
+        verdict != Ok(false)
+    };
+    let calls = Calls { model: &learnt.model, ids: &learnt.calls };
+    if is_right(&seen.history_at_rest(calls, plan, false)) {
         return Verdict::Right;
     }
     // Two halves for each step explain more, and take longer.
     let halves = learnt.calls.iter().any(|&call| learnt.model.is_future(call));
-    if halves && is_right(learnt, &seen.history_at_rest(learnt, plan, true), order) {
+    if halves && is_right(&seen.history_at_rest(calls, plan, true)) {
         return Verdict::Right;
     }
     if let Some(&(_, ticket, _)) = seen.waiting.first()
-        && is_right(learnt, &seen.history(learnt, plan, halves, |_| false), order)
+        && is_right(&seen.history(calls, plan, halves, |_| false))
     {
         return Verdict::LostWakeUp(ticket as usize);
     }
     let panicked = |call: usize| {
         log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
     };
-    if let Some(first) = (0..plan.len()).find(|&call| panicked(call)) {
-        if is_right(learnt, &seen.history(learnt, plan, halves, panicked), order) {
-            return Verdict::Panicked(first);
-        }
+    if let Some(first) = (0..plan.len()).find(|&call| panicked(call))
+        && is_right(&seen.history(calls, plan, halves, panicked))
+    {
+        return Verdict::Panicked(first);
     }
     Verdict::Incorrect
-}
-
-fn is_right(learnt: &mut Learnt<'_>, history: &History<Input, Output>, order: Order) -> bool {
-    let verdict = match order {
-        Order::RealTime => learnt.verifier.verify(history),
-        Order::Program => {
-            let before = program_order(history);
-            learnt.verifier.verify_partial_order(history, before)
-        }
-    };
-    // There are no limits that could be reached.
-    verdict != Ok(false)
-}
-
-/// Whether one operation comes before another by the thread that made it, or by the part of the plan. Those of the init and
-/// the post part are ordered by time, as nothing else happens then.
-fn program_order(history: &History<Input, Output>) -> impl Fn(usize, usize) -> bool + '_ {
-    move |i, j| {
-        let (first, second) = (&history.operations()[i], &history.operations()[j]);
-        let ordered = first.process == second.process || first.process == 0 || second.process == 0;
-        ordered && first.returned_at().is_some_and(|at| at < second.call)
-    }
 }
 
 /// Orders of more operations than this are shown without the ones at the beginning.
@@ -366,17 +426,21 @@ fn reasons(
     contract: Contract,
     learnt: &mut Learnt<'_>,
     plan: &Plan,
+    log: &Log,
     seen: &Seen,
     order: Order,
 ) -> Vec<String> {
-    let history = seen.history_at_rest(learnt, plan, false);
+    let told = seen.history_at_rest(Calls { model: &learnt.model, ids: &learnt.calls }, plan, false);
+    let history = &told.history;
     let checker = Checker::new().contract(contract).search_only();
     let report = match order {
-        Order::RealTime => checker.check(&history, &learnt.model),
-        Order::Program => checker.check_partial_order(&history, &learnt.model, program_order(&history)),
+        Order::RealTime => checker.check(history, &learnt.model),
+        Order::Program | Order::HappensBefore => {
+            checker.check_partial_order(history, &learnt.model, seen.before(&told, log, order))
+        }
     };
     let Checked::Violation(violation) = report.verdict() else { return Vec::new() };
-    lines(&learnt.model, plan, &history, violation)
+    lines(&learnt.model, plan, history, violation)
 }
 
 fn lines(
