@@ -31,6 +31,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_WORKERS", "parallel workers of each exploration", check_count),
     public("RADDLE_BACKEND", "what virtual threads are made of", check_backend),
     public("RADDLE_ISOLATION", "how executions are kept apart", check_isolation),
+    public("RADDLE_ALLOCATION", "what happens to freed memory", check_allocation),
+    public("RADDLE_RACES", "whether data races are looked for", check_on_off),
+    public("RADDLE_SUPPRESS", "functions whose data races are not reported", check_anything),
+    public("RADDLE_CHECK_LEAKS", "whether memory that is not freed is a failure", check_on_off),
     public("RADDLE_STACK_SIZE", "bytes of stack of each thread", check_count),
     public("RADDLE_FAILURES", "directory of failure files", check_anything),
     public("RADDLE_COLOR", "colours in reports", check_color),
@@ -78,6 +82,18 @@ pub(crate) struct RaddleOptions {
     /// How executions are kept apart: rollback, fork
     #[arg(long, value_name = "ISOLATION", allow_hyphen_values = true)]
     pub(crate) isolation: Option<String>,
+    /// What happens to freed memory: quarantine (it is not used again), reuse
+    #[arg(long, value_name = "POLICY", allow_hyphen_values = true)]
+    pub(crate) allocation: Option<String>,
+    /// Whether data races are looked for: on, off
+    #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
+    pub(crate) races: Option<String>,
+    /// Functions whose data races are not reported: my_crate::stats::*,*::len
+    #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
+    pub(crate) suppress: Option<String>,
+    /// Whether memory that is not freed is a failure: on, off
+    #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
+    pub(crate) check_leaks: Option<String>,
     /// Bytes of stack of each thread
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) stack_size: Option<String>,
@@ -97,6 +113,10 @@ impl RaddleOptions {
             ("RADDLE_WORKERS", &self.workers),
             ("RADDLE_BACKEND", &self.backend),
             ("RADDLE_ISOLATION", &self.isolation),
+            ("RADDLE_ALLOCATION", &self.allocation),
+            ("RADDLE_RACES", &self.races),
+            ("RADDLE_SUPPRESS", &self.suppress),
+            ("RADDLE_CHECK_LEAKS", &self.check_leaks),
             ("RADDLE_STACK_SIZE", &self.stack_size),
         ];
         options.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
@@ -167,6 +187,14 @@ fn check_strategy(value: &str) -> Result<(), String> {
     let wanted =
         "`random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin` or `schedule:0x3 1 0x2`";
     if good { Ok(()) } else { Err(wanted.into()) }
+}
+
+fn check_allocation(value: &str) -> Result<(), String> {
+    one_of(value, &["quarantine", "reuse"])
+}
+
+fn check_on_off(value: &str) -> Result<(), String> {
+    one_of(value, &["on", "off"])
 }
 
 fn check_memory(value: &str) -> Result<(), String> {
@@ -288,9 +316,14 @@ mod tests {
             workers: Some("1".into()),
             backend: Some("threads".into()),
             isolation: Some("fork".into()),
+            allocation: Some("reuse".into()),
+            races: Some("off".into()),
+            suppress: Some("my_crate::*".into()),
+            check_leaks: Some("on".into()),
+            memory: Some("rc11".into()),
             stack_size: Some("65536".into()),
         };
-        assert_eq!(all.variables().len(), 10);
+        assert_eq!(all.variables().len(), 15);
         all.check().unwrap();
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));

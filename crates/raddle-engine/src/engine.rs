@@ -16,11 +16,15 @@
 //! made anew at each entry from the raw pointer in [`GLOBAL`], and every function that passes control on gets the engine as a
 //! pointer, so that nothing is assumed to stay as it was.
 
+mod access;
 mod along_graph;
 mod flow;
+mod leaks;
 mod remember;
 mod waiting;
 
+pub(crate) use self::access::RaceDetector;
+pub use self::access::Suppress;
 pub(crate) use self::along_graph::Shared;
 pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
@@ -30,10 +34,12 @@ use std::mem;
 
 use crate::coroutine::{self, Context};
 use crate::event::Pending;
+use crate::fault::Fault;
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::Exhaustive;
+use crate::hooks::Caller;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
@@ -83,6 +89,8 @@ pub enum Outcome {
         /// The thread.
         thread: ThreadId,
     },
+    /// Memory was not used as memory may be.
+    Fault(Fault),
     /// The code under test ended the process.
     Exit {
         /// The exit code.
@@ -102,8 +110,8 @@ pub enum Outcome {
     },
     /// Not a failure: the execution shows nothing that others do not.
     Abandoned,
-    /// Not a failure: something was learned that the search should have known from the beginning.
-    Restart,
+    /// Not a failure: something was learned that the execution should have known from the beginning.
+    Again,
 }
 
 impl Outcome {
@@ -142,6 +150,8 @@ pub struct Limits {
     pub report_leaks: bool,
     /// Whether a thread that seems to spin goes on alone until that is proven.
     pub prove_spins: bool,
+    /// Whether memory that was not freed is one.
+    pub check_leaks: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
     /// The longest that an execution may take, in ticks of the watchdog.
@@ -193,6 +203,10 @@ pub struct Engine {
     pub(crate) exhaustive: Option<Box<Exhaustive>>,
     /// What accesses see and what orders them, if that is more than what memory holds.
     pub(crate) memory: Option<Box<Memory>>,
+    /// The accesses so far, if data races are looked for.
+    pub(crate) detector: Option<Box<RaceDetector>>,
+    /// Says which races are not reported.
+    pub(crate) suppress: Option<Suppress>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
@@ -213,6 +227,8 @@ pub struct Engine {
     pub(crate) explorer_fs: usize,
     /// The last panic of the execution: its thread and what it said.
     pub panic: Option<(ThreadId, String)>,
+    /// Where a signal ended the execution.
+    pub(crate) crashed_at: Option<Caller>,
     /// Set by the signal handler when the execution has run for too long.
     pub(crate) expired: bool,
     /// Ticks of the watchdog since the execution began, and since the engine was made.
@@ -254,6 +270,8 @@ impl Engine {
             strategy,
             exhaustive: None,
             memory: None,
+            detector: None,
+            suppress: None,
             futexes: Futexes::default(),
             clock: Clock::default(),
             keys: Vec::new(),
@@ -267,6 +285,7 @@ impl Engine {
             limits,
             explorer_fs: sys::fs_base(),
             panic: None,
+            crashed_at: None,
             expired: false,
             ticks: 0,
             all_ticks: 0,
@@ -289,6 +308,8 @@ impl Engine {
             (*this).make_thread(Start::Root(body));
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
+            (*this).record_crash();
+            (*this).look_for_leaks();
             let outcome = judge(&(*this).ended());
             (*this).outcome = Some(outcome);
             (*this).end()
@@ -397,11 +418,13 @@ impl Engine {
 
     #[cold]
     fn record_now(&mut self, action: Action) {
-        if let Some(trace) = &mut self.trace
-            && self.steps < trace.skipped_steps
-        {
+        let Some(trace) = &mut self.trace else { return };
+        let is_skipped = self.steps < trace.skipped_steps;
+        if is_skipped {
             trace.omitted += 1;
-            return;
+            if !trace.is_watched(&action) {
+                return;
+            }
         }
         // The end of a thread is recorded from the explorer's stack, where there is nothing to see.
         let stack =
@@ -412,7 +435,7 @@ impl Engine {
         });
         let thread = self.current;
         if let Some(trace) = &mut self.trace {
-            trace.record(thread, action, stack, name);
+            trace.record(thread, action, stack, name, is_skipped);
         }
     }
 
@@ -426,6 +449,7 @@ impl Engine {
         if let Some(memory) = &mut self.memory {
             memory.begin();
         }
+        self.forget_accesses();
         self.steps = 0;
         self.switches = 0;
         self.in_a_row = 0;
@@ -436,6 +460,7 @@ impl Engine {
         self.random = Rng::new(self.seed);
         self.current = 0;
         self.panic = None;
+        self.crashed_at = None;
         self.expired = false;
         self.ticks = 0;
         self.memory_of_round = None;

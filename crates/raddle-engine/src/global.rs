@@ -23,6 +23,12 @@ pub struct Global {
     pub in_engine: Cell<bool>,
     /// Whether the code that explores is instrumented: set when its load of [`PROBE`] arrives.
     pub instrumented: Cell<bool>,
+    /// Whether it announces plain accesses: set when its volatile read of [`PROBE`] is announced.
+    pub announced: Cell<bool>,
+    /// Whether plain accesses are of interest: while an exploration runs.
+    pub wants_announcements: Cell<bool>,
+    /// Whether an execution is being recorded.
+    pub recording: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
@@ -38,7 +44,7 @@ pub struct Global {
 }
 
 // SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock, except for
-// `instrumented`, which only ever becomes true.
+// `instrumented` and `announced`, which only ever become true.
 unsafe impl Sync for Global {}
 
 /// See [`Global`].
@@ -46,6 +52,9 @@ unsafe impl Sync for Global {}
 pub static GLOBAL: Global = Global {
     in_engine: Cell::new(false),
     instrumented: Cell::new(false),
+    announced: Cell::new(false),
+    wants_announcements: Cell::new(false),
+    recording: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     threads: Cell::new(Vec::new()),
     key_destructors: [const { Cell::new(None) }; MAX_KEYS],

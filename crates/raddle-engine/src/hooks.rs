@@ -10,10 +10,11 @@ use std::ffi::c_void;
 
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
+use crate::fault::AccessKind;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::event::Access as Step;
-use crate::isolate::heap::Refusal;
-use crate::memory::{Access, Place};
+use crate::isolate::heap::{self, Refusal};
+use crate::memory::{Access, Place, Trust};
 use crate::site::{self, Site};
 use crate::spin::{CLOCK, Read};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId, Wake};
@@ -95,6 +96,10 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
         let site = site::of(caller.pc, caller.fp);
         if (*engine).follows_graph() {
             if is_apart(site) {
+                if site == Site::ScopeEnd {
+                    let running = || place.read_volatile().widen() != 0;
+                    enter(engine, |engine| along_graph::end_scope(engine, running));
+                }
                 return place.read_volatile();
             }
             let record = |value: T, newest: T| Action::Load {
@@ -107,17 +112,18 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order, record);
         }
         if site.is_trusted() || site == Site::ExpandedRmw {
+            trusted_reach(engine, place);
             let value = place.read_volatile();
-            if (*engine).remembers() && site.is_trusted() {
-                enter(engine, |engine| {
+            if site.is_trusted() {
+                trusted(engine, site, order, |engine| {
                     engine.remember_load(access(engine, site, place, order, value));
-                    trusted(engine, site, order);
                 });
             }
             return value;
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Read });
+            let time = engine.reach(at(place), AccessKind::AtomicRead);
             let newest = place.read_volatile();
             let value = match engine.remembers() {
                 true => T::narrow(engine.remember_load(access(engine, site, place, order, newest))),
@@ -130,6 +136,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
                 value: value.widen(),
                 newest: newest.widen(),
             });
+            engine.accessed(at(place), site, AccessKind::AtomicRead, caller, time);
             read(engine, caller, place.addr(), value, newest);
             value
         })
@@ -146,13 +153,12 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
-            if (*engine).remembers() {
-                let held = place.read_volatile();
-                enter(engine, |engine| {
-                    engine.remember_store(access(engine, site, place, order, held), value.widen())
-                });
-            }
-            return place.write_volatile(value);
+            trusted_reach(engine, place);
+            let held = place.read_volatile();
+            place.write_volatile(value);
+            return trusted(engine, site, order, |engine| {
+                engine.remember_store(access(engine, site, place, order, held), value.widen());
+            });
         }
         if (*engine).follows_graph() {
             let record = |_, newest: T| Action::Store {
@@ -168,6 +174,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             let before = place.read_volatile();
             let is_newest = !engine.remembers()
                 || engine.remember_store(access(engine, site, place, order, before), value.widen());
@@ -181,6 +188,7 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
                 value: value.widen(),
                 newest: if is_newest { value.widen() } else { before.widen() },
             });
+            engine.accessed(at(place), site, AccessKind::AtomicWrite, caller, time);
             match is_newest {
                 true => wrote(engine, caller, place.addr(), before, value),
                 false => engine.current().spin.reset(),
@@ -206,15 +214,13 @@ pub unsafe fn rmw<T: Int>(
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() || ((*engine).follows_graph() && is_apart(site)) {
+            trusted_reach(engine, place);
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
-            if (*engine).remembers() {
-                enter(engine, |engine| {
-                    engine.remember_rmw(access(engine, site, place, order, read), written.widen());
-                    trusted(engine, site, order);
-                });
-            }
+            trusted(engine, site, order, |engine| {
+                engine.remember_rmw(access(engine, site, place, order, read), written.widen());
+            });
             return read;
         }
         if (*engine).follows_graph() {
@@ -231,6 +237,7 @@ pub unsafe fn rmw<T: Int>(
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
@@ -245,6 +252,7 @@ pub unsafe fn rmw<T: Int>(
                 read: read.widen(),
                 written: written.widen(),
             });
+            engine.accessed(at(place), site, AccessKind::AtomicWrite, caller, time);
             wrote(engine, caller, place.addr(), read, written);
             read
         })
@@ -269,17 +277,15 @@ pub unsafe fn compare_exchange<T: Int>(
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() {
+            trusted_reach(engine, place);
             let read = place.read_volatile();
             if read == expected {
                 place.write_volatile(new);
             }
-            if (*engine).remembers() {
-                enter(engine, |engine| {
-                    let values = [expected.widen(), new.widen()];
-                    engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
-                    trusted(engine, site, order);
-                });
-            }
+            trusted(engine, site, order, |engine| {
+                let values = [expected.widen(), new.widen()];
+                engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
+            });
             return read;
         }
         if site == Site::MutexLock && size_of::<T>() == size_of::<u32>() {
@@ -307,6 +313,7 @@ pub unsafe fn compare_exchange<T: Int>(
             if !retry {
                 engine.point(Pending { address: place.addr(), effect: Effect::Write });
             }
+            let time = engine.reach(at(place), AccessKind::AtomicWrite);
             let newest = place.read_volatile();
             if site == Site::ExpandedRmw && newest != expected {
                 engine.current().in_expanded_rmw = true;
@@ -332,6 +339,8 @@ pub unsafe fn compare_exchange<T: Int>(
                 read: seen.widen(),
                 newest: newest.widen(),
             });
+            let kind = if seen == expected { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
+            engine.accessed(at(place), site, kind, caller, time);
             if seen == expected {
                 wrote(engine, caller, place.addr(), seen, new);
             } else {
@@ -356,7 +365,9 @@ unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, o
             return;
         }
         enter(engine, |engine| {
+            engine.reach(at(place), AccessKind::AtomicWrite);
             engine.point_of_lock(place);
+            engine.reach(at(place), AccessKind::AtomicWrite);
             place.write_volatile(new);
             if engine.remembers() {
                 engine.remember_rmw(access(engine, Site::MutexLock, place, order, 0), new.into());
@@ -372,23 +383,54 @@ fn is_apart(site: Site) -> bool {
     site.is_trusted() || site == Site::RefCountDown
 }
 
+#[inline(always)]
+fn at<T>(place: *const T) -> Place {
+    Place { address: place.addr(), size: size_of::<T>() as u8 }
+}
+
 /// An access of the current thread.
 #[inline(always)]
 fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, held: T) -> Access {
     Access {
         thread: engine.current_id(),
-        place: Place { address: place.addr(), size: size_of::<T>() as u8 },
+        place: at(place),
         order,
         held: held.widen(),
-        trusted: !matches!(site, Site::User | Site::RefCountUp | Site::RefCountDown),
+        trust: match site {
+            Site::Unknown | Site::Plumbing | Site::User => Trust::Nothing,
+            // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
+            Site::RefCountUp | Site::RefCountDown | Site::ExpandedRmw | Site::MutexLock | Site::Std => {
+                Trust::Right
+            }
+            Site::ThreadBookkeeping | Site::ScopeEnd => Trust::PartlySeen,
+        },
+    }
+}
+
+/// The current thread is about to make an access in trusted code.
+#[inline(always)]
+unsafe fn trusted_reach<T>(engine: *mut Engine, place: *const T) {
+    if heap::is_freed(place.addr()) {
+        // SAFETY: the caller's.
+        unsafe { enter(engine, |engine| _ = engine.reach(at(place), AccessKind::AtomicWrite)) };
     }
 }
 
 /// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
-/// part, which announces nothing.
-fn trusted(engine: &mut Engine, site: Site, order: Order) {
-    if site == Site::ThreadBookkeeping && order.acquires() {
-        engine.remember_unseen_synchronisation();
+/// part, which announces nothing, so that there is nothing to follow.
+#[inline(always)]
+unsafe fn trusted(engine: *mut Engine, site: Site, order: Order, remember: impl FnOnce(&mut Engine)) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() {
+            enter(engine, |engine| match site {
+                Site::ThreadBookkeeping | Site::ScopeEnd if order.acquires() => {
+                    engine.remember_unseen_synchronisation()
+                }
+                Site::ThreadBookkeeping | Site::ScopeEnd => {}
+                _ => remember(engine),
+            });
+        }
     }
 }
 
@@ -427,17 +469,41 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
             enter(engine, |engine| engine.take_fence(order));
         }
         if (*engine).remembers() {
-            enter(engine, |engine| {
+            trusted(engine, site::of(caller.pc, caller.fp), order, |engine| {
                 if order == Order::SeqCst && engine.is_weak() {
                     engine.point(Pending::NOTHING);
                 }
                 engine.remember_fence(order);
             });
         }
-        if (*engine).trace.is_some() && site::of(caller.pc, caller.fp) != Site::RefCountDown {
+        if (*engine).trace.is_some() && matches!(site::of(caller.pc, caller.fp), Site::User | Site::Std) {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
     }
+}
+
+/// A fence for the compiler only. After a sequentially consistent read-modify-write it is how code for x86 spells a full fence,
+/// which the instruction is there (crossbeam-epoch does so whenever it pins a thread).
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
+            enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+        }
+    }
+}
+
+/// The system call that makes every thread execute a full fence, so that the others need not.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn membarrier(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, Engine::remember_fences_of_all) };
 }
 
 /// The current thread waits at `place` until it is woken, if the place holds `expected`.
@@ -461,6 +527,7 @@ pub unsafe fn futex_wait(
                 return along_graph::futex_wait(engine, place, expected, mask, deadline);
             }
             engine.point(Pending { address, effect: Effect::Write });
+            engine.reach(at(place), AccessKind::AtomicRead);
             let blocks = place.read_volatile() == expected;
             let now = engine.clock.monotonic();
             engine.record(|| Action::Wait {
@@ -682,6 +749,13 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
             }
             engine.point(Pending::NOTHING);
             engine.remember_unseen_synchronisation();
+            if let StdCall::CondvarWait { mutex, .. } = call
+                && engine.remembers()
+            {
+                // It unlocks the mutex unseen; what others find there is nothing new if it was so before.
+                let held = mutex.read_volatile();
+                engine.remember_store(access(engine, Site::Std, mutex, Order::Release, held), 0);
+            }
             None
         })
     }
@@ -873,24 +947,6 @@ pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
     }
 }
 
-/// The code under test gives memory back: what is known of the places in it no longer holds.
-///
-/// # Safety
-/// As for [`fence`].
-#[inline]
-pub unsafe fn forget(engine: *mut Engine, address: usize, len: usize) {
-    // SAFETY: the caller's.
-    unsafe {
-        if (*engine).remembers() {
-            enter(engine, |engine| {
-                if let Some(memory) = &mut engine.memory {
-                    memory.forget(address..address + len);
-                }
-            });
-        }
-    }
-}
-
 /// The code under test has mapped memory.
 ///
 /// # Safety
@@ -1014,6 +1070,30 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
     }
 }
 
+/// The code under test has allocated a block.
+///
+/// # Safety
+/// As for [`fence`].
+#[cold]
+pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.allocated(address, size)) };
+}
+
+/// The code under test frees a block: what is known of the places in it will no longer hold.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn freeing(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() || (*engine).trace.is_some() {
+            enter(engine, |engine| engine.freeing(address));
+        }
+    }
+}
+
 /// The code under test frees what is no live block: what glibc ends a process for.
 ///
 /// # Safety
@@ -1021,11 +1101,40 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
 #[cold]
 pub unsafe fn bad_free(engine: *mut Engine, address: usize, refusal: Refusal) -> ! {
     // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.bad_free(address, refusal)) }
+}
+
+/// The code under test frees something that executions did not allocate: a block that existed before, or no block at all.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn foreign_free(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
     unsafe {
-        panicked(engine, || match refusal {
-            Refusal::Free => format!("double free of {address:#x}"),
-            Refusal::NoBlock => format!("free of {address:#x}, where no block begins"),
-        });
-        end_process(engine, Some(libc::SIGABRT), 0)
+        if (*engine).is_no_block(address) {
+            bad_free(engine, address, Refusal::NoBlock);
+        }
+    }
+}
+
+/// A plain access.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: usize, kind: AccessKind) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
+}
+
+/// A plain access that the programmer made volatile, knowing that others may change the place: it must be there, and that is all.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline]
+pub unsafe fn volatile(engine: *mut Engine, address: usize, size: usize, kind: AccessKind) {
+    if heap::is_freed(address) {
+        // SAFETY: the caller's.
+        unsafe { enter::<()>(engine, |engine| engine.use_after_free(address, size, kind)) };
     }
 }

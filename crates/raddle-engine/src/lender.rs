@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::global::{ROLE, VIRTUAL};
 use crate::sys;
 
-const LENDERS: usize = 0x2300_0000_0000;
-const LENDER_STACK: usize = 256 << 10;
+pub(crate) const LENDERS: usize = 0x2300_0000_0000;
+pub(crate) const LENDER_STACK: usize = 256 << 10;
 
 /// A parked OS thread whose thread-locals a virtual thread uses.
 #[derive(Debug)]
@@ -71,6 +71,11 @@ impl Lender {
             std::slice::from_raw_parts((fs_base - size) as *const u8, size).into()
         };
         Lender { fs_base, image }
+    }
+
+    /// Where the thread-locals lie.
+    pub fn thread_locals(&self) -> std::ops::Range<usize> {
+        self.fs_base - self.image.len()..self.fs_base
     }
 
     /// Makes the thread-locals new.

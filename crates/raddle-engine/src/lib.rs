@@ -9,6 +9,7 @@
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
+//! | [`fault`], [`race`] | what can be wrong with an access to memory |
 //! | [`schedule`], [`strategy`] | the choices that make an execution, and how the next ones are picked |
 //! | [`graph`] | the exhaustive search: execution graphs, memory models |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
@@ -21,6 +22,7 @@
 mod coroutine;
 pub mod engine;
 pub mod event;
+pub mod fault;
 mod fork;
 pub mod futex;
 pub mod global;
@@ -31,6 +33,7 @@ pub mod judge;
 pub mod lender;
 pub mod memory;
 mod os_thread;
+pub mod race;
 pub mod rng;
 pub mod schedule;
 pub mod search;

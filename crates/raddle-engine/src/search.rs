@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::engine::{Backend, Engine, Limits, Outcome};
+use crate::engine::{Backend, Engine, Limits, Outcome, Suppress};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::Exhaustive;
@@ -52,6 +52,10 @@ pub struct Config {
     pub report_leaks: bool,
     /// Whether a thread that seems to spin goes on alone until that is proven: for those who ask which threads had to wait.
     pub prove_spins: bool,
+    /// Whether memory that was not freed at an execution's end is a failure.
+    pub check_leaks: bool,
+    /// Whether data races are looked for, which needs clocks.
+    pub races: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
     /// Where std notes that threads need a signal stack of their own: switched off meanwhile, for the engine has one.
@@ -172,6 +176,7 @@ impl<'a> Search<'a> {
             stack_size: config.stack_size,
             report_leaks: config.report_leaks,
             prove_spins: config.prove_spins,
+            check_leaks: config.check_leaks,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,
@@ -181,11 +186,15 @@ impl<'a> Search<'a> {
         unsafe {
             if config.exhaustive {
                 (*engine).exhaustive = Some(Box::new(Exhaustive::new(config.memory)));
-            } else if config.memory == Model::Rc11 || config.clocks {
+            } else if config.memory == Model::Rc11 || config.clocks || config.races {
                 (*engine).memory = Some(Box::new(Memory::new(config.memory)));
+            }
+            if config.races {
+                (*engine).detector = Some(Box::default());
             }
         }
         GLOBAL.engine.set(engine);
+        GLOBAL.wants_announcements.set(true);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
         if let Some(callers) = config.callers {
@@ -198,6 +207,13 @@ impl<'a> Search<'a> {
             unsafe { (*engine).pages = Some(pages) };
         }
         Search { engine, config, handlers, hook, _turn: turn }
+    }
+
+    /// Says which data races are not to be reported.
+    pub fn suppress(&mut self, suppress: impl FnOnce() -> Suppress) {
+        let suppress = suppress();
+        // SAFETY: the engine lives as long as `self`.
+        unsafe { (*self.engine).suppress = Some(suppress) };
     }
 
     /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. The judge has the last
@@ -269,11 +285,19 @@ impl<'a> Search<'a> {
             if graphs.is_some() {
                 let scripted = Exhaustive::scripted(self.config.memory, schedule.clone());
                 (*self.engine).exhaustive = Some(Box::new(scripted));
-                (*self.engine).exhaustive.as_mut().expect("just set").begin();
             }
             let strategy =
                 std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
-            let outcome = self.execute(body, judge);
+            let mut outcome = Outcome::Again;
+            while outcome == Outcome::Again {
+                if let Some(script) = &mut (*self.engine).exhaustive {
+                    script.begin();
+                }
+                if let Some(trace) = &mut (*self.engine).trace {
+                    trace.clear();
+                }
+                outcome = self.execute(body, judge);
+            }
             (*self.engine).strategy = strategy;
             let found = self.found(outcome, 0);
             (*self.engine).exhaustive = graphs;
@@ -294,11 +318,8 @@ impl<'a> Search<'a> {
         engine.strategy.end(engine.schedule.len());
         report.steps += engine.steps;
         report.switches += engine.switches;
-        if outcome == Outcome::Restart
-            && let Some(graphs) = &mut engine.exhaustive
-        {
-            graphs.restart();
-            (report.executions, report.blocked) = (0, 0);
+        if outcome == Outcome::Again {
+            report.executions -= 1;
             return None;
         }
         if outcome == Outcome::Abandoned {
@@ -358,12 +379,14 @@ impl<'a> Search<'a> {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             (*self.engine).trace = Some(trace);
+            GLOBAL.recording.set(true);
             let max_ticks = (*self.engine).limits.max_ticks;
             if !limit_time {
                 (*self.engine).limits.max_ticks = u32::MAX;
             }
             (*self.engine).namer = Some(namer);
             let found = self.rerun(schedule, body, judge);
+            GLOBAL.recording.set(false);
             (*self.engine).namer = None;
             (*self.engine).limits.max_ticks = max_ticks;
             let trace = (*self.engine).trace.take().expect("set above");
@@ -515,6 +538,7 @@ impl Drop for Search<'_> {
         engine.pages = None;
         self.handlers = None;
         set_flag(self.config, true);
+        GLOBAL.wants_announcements.set(false);
         GLOBAL.engine.set(std::ptr::null_mut());
         drop(engine);
         GLOBAL.in_engine.set(false);

@@ -13,7 +13,10 @@ use std::ptr;
 
 use crate::coroutine;
 use crate::engine::{self, Backend, Engine, Outcome};
+use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::hooks::Caller;
+use crate::isolate::heap;
 use crate::sys::PAGE;
 
 /// How often the watchdog looks, in milliseconds.
@@ -162,10 +165,25 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             return pass_on(signal);
         }
         let thread = (*engine).current_id();
-        let outcome = match (*engine).current().stack.is_overflow(address) {
-            true => Outcome::StackOverflow { thread },
-            false => Outcome::Crash { thread, signal, address },
+        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let outcome = match heap::block_of(address).filter(|block| block.freed_by.is_some()) {
+            Some(block) if signal == libc::SIGSEGV => {
+                const WRITE: i64 = 1 << 1;
+                let writes = registers[libc::REG_ERR as usize] & WRITE != 0;
+                let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+                Outcome::Fault(Fault::UseAfterFree {
+                    access: Access { thread, address, size: 1, kind },
+                    block,
+                })
+            }
+            _ if (*engine).current().stack.is_overflow(address) => Outcome::StackOverflow { thread },
+            _ => Outcome::Crash { thread, signal, address },
         };
+        // As if the instruction were a call that returns to its next byte.
+        (*engine).crashed_at = Some(Caller {
+            pc: registers[libc::REG_RIP as usize] as usize + 1,
+            fp: registers[libc::REG_RBP as usize] as usize,
+        });
         if !trap(engine, context, outcome) {
             let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
             if (*engine).limits.backend == Backend::Coroutines {

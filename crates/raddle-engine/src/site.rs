@@ -29,13 +29,15 @@ pub enum Site {
     MutexLock = 7,
     /// Another access of the standard library's own synchronisation: an event like any other, but trusted to be right.
     Std = 8,
+    /// Bookkeeping of `std::thread`, too: a scope looks whether its threads have ended.
+    ScopeEnd = 9,
 }
 
 impl Site {
     /// Whether an access there is a point at which threads may change.
     #[inline(always)]
     pub fn is_trusted(self) -> bool {
-        matches!(self, Site::ThreadBookkeeping | Site::RefCountUp)
+        matches!(self, Site::ThreadBookkeeping | Site::ScopeEnd | Site::RefCountUp)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The stacks of virtual threads: one slot of address space per thread number, at fixed addresses, kept for the next
 //! execution. The lowest page of a slot's mapping is a guard.
 
+use crate::lender;
 use crate::sys::{self, PAGE};
 
 const STACKS: usize = 0x2200_0000_0000;
@@ -94,6 +95,21 @@ impl SlotStack {
         self.limit + PAGE
     }
 }
+
+/// The virtual thread whose stack or thread-locals an address belongs to, if its memory lies in a slot.
+#[inline(always)]
+pub fn owner(address: usize) -> Option<usize> {
+    let (stack, lender) = (address.wrapping_sub(STACKS), address.wrapping_sub(lender::LENDERS));
+    if stack < lender::LENDERS - STACKS {
+        Some(stack / SLOT)
+    } else if lender < LENDERS_LEN {
+        Some(lender / lender::LENDER_STACK)
+    } else {
+        None
+    }
+}
+
+const LENDERS_LEN: usize = lender::LENDER_STACK << 16;
 
 fn clamp(size: usize) -> usize {
     size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE)

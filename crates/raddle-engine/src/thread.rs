@@ -43,6 +43,8 @@ pub enum State {
     },
     /// It waits for a thread to end.
     Join(ThreadId),
+    /// It waits for the threads of a scope to end.
+    JoinScope,
     /// It waits for the clock.
     Sleeping,
     /// It would only read the same values again.
@@ -95,12 +97,18 @@ pub struct VThread {
     pub(crate) spin: SpinWatch,
     /// What it has read since it last had an effect, if the search is exhaustive.
     pub(crate) rounds: Rounds,
+    /// The thread that made it, if the search is exhaustive.
+    pub(crate) parent: ThreadId,
+    /// Whether that thread knows that it has ended.
+    pub(crate) known_to_parent: bool,
     /// How many threads it has made.
     pub(crate) children: u32,
     /// The event that woke it last, if the search is exhaustive.
     pub(crate) woken_by: u32,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
+    /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
+    pub(crate) made_sc_rmw: bool,
     /// The stack of the thread's slot, which coroutines run on.
     pub(crate) slot: SlotStack,
     /// The stack that the thread runs on.
@@ -140,9 +148,12 @@ impl VThread {
             specific: Vec::new(),
             spin: SpinWatch::default(),
             rounds: Rounds::default(),
+            parent: 0,
+            known_to_parent: false,
             children: 0,
             woken_by: 0,
             in_expanded_rmw: false,
+            made_sc_rmw: false,
             slot,
             stack: slot,
             lender: Lender::start(id),
@@ -164,8 +175,10 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.rounds.begin();
+        self.known_to_parent = false;
         self.children = 0;
         self.in_expanded_rmw = false;
+        self.made_sc_rmw = false;
         self.start = Some(start);
     }
 
@@ -175,6 +188,7 @@ impl VThread {
         self.name = None;
         self.panicked = false;
         self.joined = true;
+        self.known_to_parent = true;
         self.paused_at.clear();
     }
 

@@ -3,7 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
+use crate::engine::Outcome;
 use crate::event::{Order, Rmw};
+use crate::fault::{AccessKind, Watch};
 use crate::thread::ThreadId;
 
 /// The events of one execution.
@@ -17,6 +19,10 @@ pub struct Trace {
     /// Steps at the beginning of the execution whose events are not recorded.
     pub(crate) skipped_steps: u64,
     switched: Option<SwitchReason>,
+    /// What is recorded although it is not an event otherwise, because it explains how the execution ends.
+    pub(crate) watch: Watch,
+    /// What was recorded of that, however long ago.
+    pub evidence: Vec<Event>,
 }
 
 /// One event.
@@ -116,6 +122,22 @@ pub enum Action {
     Join {
         thread: ThreadId,
     },
+    /// A plain access, or an atomic one that could not be made.
+    Access {
+        address: usize,
+        size: usize,
+        kind: AccessKind,
+    },
+    Allocate {
+        address: usize,
+        size: usize,
+    },
+    Free {
+        address: usize,
+    },
+    Signal {
+        signal: i32,
+    },
     Begin,
     End,
     Yield,
@@ -145,11 +167,29 @@ impl Action {
             | Action::Store { address, .. }
             | Action::Rmw { address, .. }
             | Action::Cas { address, .. }
+            | Action::Access { address, .. }
+            | Action::Allocate { address, .. }
+            | Action::Free { address }
             | Action::Wait { address, .. }
             | Action::Woken { address, .. }
             | Action::Wake { address, .. } => Some(address),
             _ => None,
         }
+    }
+}
+
+impl Action {
+    /// Whether the action accesses any of the bytes.
+    pub fn overlaps(&self, bytes: &Range<usize>) -> bool {
+        let (address, size) = match *self {
+            Action::Load { address, size, .. }
+            | Action::Store { address, size, .. }
+            | Action::Rmw { address, size, .. }
+            | Action::Cas { address, size, .. } => (address, size.into()),
+            Action::Access { address, size, .. } => (address, size),
+            _ => return false,
+        };
+        address < bytes.end && bytes.start < address + size
     }
 }
 
@@ -162,7 +202,24 @@ impl Trace {
             limit,
             skipped_steps: steps.saturating_sub(limit as u64),
             switched: None,
+            watch: Watch::default(),
+            evidence: Vec::new(),
         }
+    }
+
+    /// Forgets what was recorded: the execution is made again.
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.omitted = 0;
+        self.switched = None;
+    }
+
+    /// The trace, with everything that explains how the execution ends.
+    pub fn watching(mut self, outcome: &Outcome) -> Trace {
+        if let Outcome::Fault(fault) = outcome {
+            self.watch = fault.watch();
+        }
+        self
     }
 
     pub(crate) fn record(
@@ -171,7 +228,16 @@ impl Trace {
         action: Action,
         stack: Vec<CallFrame>,
         name: Option<String>,
+        is_skipped: bool,
     ) {
+        let is_watched = self.is_watched(&action);
+        let mut event = Event { thread, action, name, stack, switch: None };
+        if is_watched {
+            self.evidence.push(event.clone());
+        }
+        if is_skipped || is_watched && self.watch.is_aside {
+            return;
+        }
         if self.events.len() >= self.limit {
             // Dropping half at a time keeps the cost per event constant.
             let drop = self.limit / 2;
@@ -180,8 +246,17 @@ impl Trace {
         }
         // A thread that was chosen may be left again before it has done anything.
         let same = self.events.last().is_some_and(|last| last.thread == thread);
-        let switch = self.switched.take().filter(|_| !same);
-        self.events.push(Event { thread, action, name, stack, switch });
+        event.switch = self.switched.take().filter(|_| !same);
+        self.events.push(event);
+    }
+
+    /// Whether an action is to be kept however long the execution is.
+    pub(crate) fn is_watched(&self, action: &Action) -> bool {
+        let Some(address) = action.address() else { return false };
+        match *action {
+            Action::Allocate { .. } | Action::Free { .. } => self.watch.blocks.contains(&address),
+            _ => !self.watch.bytes.is_empty() && action.overlaps(&self.watch.bytes),
+        }
     }
 
     pub(crate) fn switch(&mut self, reason: SwitchReason) {

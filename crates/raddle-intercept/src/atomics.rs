@@ -324,6 +324,10 @@ unsafe extern "C" fn fence(order: u32, pc: usize, fp: usize) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_signal_fence(_order: u32) {
+extern "C" fn __tsan_atomic_signal_fence(order: u32) {
+    if let Some(engine) = engine_of_virtual_thread() {
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::compiler_fence(engine, Order::from_abi(order)) };
+    }
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }

@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
 use raddle_engine::hooks;
 use raddle_engine::isolate::heap::{self, Refusal, Source};
 use raddle_engine::sys::raw_syscall;
@@ -78,12 +78,25 @@ unsafe extern "C" {
 /// What the C library aligns every block to.
 const ALIGN: usize = 16;
 
+/// A block of an execution or of the engine.
+#[inline(always)]
+fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
+    let block = heap::allocate(source, size, align);
+    if GLOBAL.recording.get()
+        && let Some(engine) = engine_of_virtual_thread()
+    {
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::allocated(engine, block.addr(), size) };
+    }
+    block
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     match heap::source() {
         // SAFETY: the contract of `malloc`.
         Source::Process => unsafe { __libc_malloc(size) },
-        source => heap::allocate(source, size, ALIGN).cast(),
+        source => allocate(source, size, ALIGN).cast(),
     }
 }
 
@@ -94,7 +107,7 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
         Source::Process => unsafe { __libc_calloc(count, size) },
         source => {
             let Some(size) = count.checked_mul(size) else { return ptr::null_mut() };
-            let block = heap::allocate(source, size, ALIGN);
+            let block = allocate(source, size, ALIGN);
             if !block.is_null() {
                 // SAFETY: a block of that size. It may have been used before.
                 unsafe { block.write_bytes(0, size) };
@@ -142,17 +155,16 @@ unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: the contract of `free`.
     unsafe {
         if heap::owns(block.addr()) {
-            let engine = engine_of_virtual_thread();
-            if let Some(engine) = engine
-                && let Ok(usable) = heap::usable(block.cast())
-            {
-                hooks::forget(engine, block.addr(), usable);
+            if let Some(engine) = engine_of_virtual_thread() {
+                hooks::freeing(engine, block.addr());
             }
             if let Err(refusal) = heap::free(block.cast()) {
                 refuse(block.addr(), refusal);
             }
         } else if heap::source() == Source::Process {
             __libc_free(block);
+        } else if let Some(engine) = engine_of_virtual_thread() {
+            hooks::foreign_free(engine, block.addr());
         }
     }
 }
@@ -171,7 +183,7 @@ unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     match heap::source() {
         // SAFETY: the contract of `memalign`.
         Source::Process => unsafe { __libc_memalign(align, size) },
-        source => heap::allocate(source, size, align.max(ALIGN)).cast(),
+        source => allocate(source, size, align.max(ALIGN)).cast(),
     }
 }
 

@@ -1,13 +1,153 @@
 //! Announcements of plain accesses, and the memory functions that instrumented code calls in place of the C library's.
 //!
-//! Plain accesses are no events, and `cargo raddle` builds without their announcements. A program that was built with them
-//! runs all the same: each costs a call and a return.
+//! Plain accesses are no events: nobody is chosen at them. They are checked for data races and for memory that is gone.
+//! There are many of them, so each symbol first looks at one byte of memory, and returns if no exploration wants to know; only
+//! then is the caller's place in the code added, as for atomic accesses, and the thread asked whether it is a virtual one.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
+use raddle_engine::fault::AccessKind;
+use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
+use raddle_engine::hooks::{self, Caller};
+
+/// Symbols that announce an access of a fixed size: `rdi` place; `rsi` pc and `rdx` fp are added.
 macro_rules! announcements {
-    ($($name:ident),* $(,)?) => {$(
+    ($($kind:ident $size:literal: $($name:ident),*;)*) => {$($(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                "cmp byte ptr [rip + {global} + {wanted}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                "mov rsi, [rsp]",
+                "mov rdx, rbp",
+                "jmp {check}",
+                global = sym GLOBAL,
+                wanted = const std::mem::offset_of!(Global, wants_announcements),
+                check = sym access::<$size, { AccessKind::$kind as u8 }>,
+            )
+        }
+    )*)*};
+}
+
+announcements! {
+    Read 1: __tsan_read1, __tsan_unaligned_read1;
+    Read 2: __tsan_read2, __tsan_unaligned_read2;
+    Read 4: __tsan_read4, __tsan_unaligned_read4;
+    Read 8: __tsan_read8, __tsan_unaligned_read8, __tsan_vptr_read;
+    Read 16: __tsan_read16, __tsan_unaligned_read16;
+    Write 1: __tsan_write1, __tsan_unaligned_write1, __tsan_read_write1, __tsan_unaligned_read_write1;
+    Write 2: __tsan_write2, __tsan_unaligned_write2, __tsan_read_write2, __tsan_unaligned_read_write2;
+    Write 4: __tsan_write4, __tsan_unaligned_write4, __tsan_read_write4, __tsan_unaligned_read_write4;
+    Write 8: __tsan_write8, __tsan_unaligned_write8, __tsan_read_write8, __tsan_unaligned_read_write8,
+        __tsan_vptr_update;
+    Write 16: __tsan_write16, __tsan_unaligned_write16, __tsan_read_write16, __tsan_unaligned_read_write16;
+}
+
+unsafe extern "C" fn access<const SIZE: usize, const KIND: u8>(place: usize, pc: usize, fp: usize) {
+    if let Some(engine) = engine_of_virtual_thread() {
+        let kind = if KIND == AccessKind::Read as u8 { AccessKind::Read } else { AccessKind::Write };
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::plain(engine, Caller { pc, fp }, place, SIZE, kind) };
+    }
+}
+
+macro_rules! volatile {
+    ($($kind:ident $size:literal: $($name:ident),*;)*) => {$($(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(place: usize) {
+            match engine_of_virtual_thread() {
+                // SAFETY: a virtual thread of the running engine.
+                Some(engine) => unsafe { hooks::volatile(engine, place, $size, AccessKind::$kind) },
+                None if place == (&raw const PROBE).addr() => GLOBAL.announced.set(true),
+                None => {}
+            }
+        }
+    )*)*};
+}
+
+volatile! {
+    Read 1: __tsan_volatile_read1, __tsan_unaligned_volatile_read1;
+    Read 2: __tsan_volatile_read2, __tsan_unaligned_volatile_read2;
+    Read 4: __tsan_volatile_read4, __tsan_unaligned_volatile_read4;
+    Read 8: __tsan_volatile_read8, __tsan_unaligned_volatile_read8;
+    Read 16: __tsan_volatile_read16, __tsan_unaligned_volatile_read16;
+    Write 1: __tsan_volatile_write1, __tsan_unaligned_volatile_write1;
+    Write 2: __tsan_volatile_write2, __tsan_unaligned_volatile_write2;
+    Write 4: __tsan_volatile_write4, __tsan_unaligned_volatile_write4;
+    Write 8: __tsan_volatile_write8, __tsan_unaligned_volatile_write8;
+    Write 16: __tsan_volatile_write16, __tsan_unaligned_volatile_write16;
+}
+
+/// Symbols whose arguments are `rdi`, `rsi`, `rdx`; `rcx` pc and `r8` fp are added.
+macro_rules! with_caller {
+    ($($name:ident => $imp:path,)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!("mov rcx, [rsp]", "mov r8, rbp", "jmp {}", sym $imp)
+        }
+    )*};
+}
+
+with_caller! {
+    __tsan_memcpy => copy,
+    __tsan_memmove => copy,
+    __tsan_memset => fill,
+    __tsan_read_range => read_range,
+    __tsan_write_range => write_range,
+}
+
+unsafe extern "C" fn copy(
+    to: *mut c_void,
+    from: *const c_void,
+    len: usize,
+    pc: usize,
+    fp: usize,
+) -> *mut c_void {
+    // SAFETY: the contract of `memcpy` or `memmove`, of which the latter asks for less.
+    unsafe {
+        range(from.addr(), len, AccessKind::Read, Caller { pc, fp });
+        range(to.addr(), len, AccessKind::Write, Caller { pc, fp });
+        libc::memmove(to, from, len)
+    }
+}
+
+unsafe extern "C" fn fill(to: *mut c_void, byte: i32, len: usize, pc: usize, fp: usize) -> *mut c_void {
+    // SAFETY: the contract of `memset`.
+    unsafe {
+        range(to.addr(), len, AccessKind::Write, Caller { pc, fp });
+        libc::memset(to, byte, len)
+    }
+}
+
+unsafe extern "C" fn read_range(place: usize, len: usize, _: usize, pc: usize, fp: usize) {
+    // SAFETY: instrumented code reads there.
+    unsafe { range(place, len, AccessKind::Read, Caller { pc, fp }) };
+}
+
+unsafe extern "C" fn write_range(place: usize, len: usize, _: usize, pc: usize, fp: usize) {
+    // SAFETY: instrumented code writes there.
+    unsafe { range(place, len, AccessKind::Write, Caller { pc, fp }) };
+}
+
+#[inline(always)]
+unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
+    if len > 0
+        && GLOBAL.wants_announcements.get()
+        && let Some(engine) = engine_of_virtual_thread()
+    {
+        // SAFETY: a virtual thread of the running engine.
+        unsafe { hooks::plain(engine, caller, place, len, kind) };
+    }
+}
+
+/// Calls and returns are not announced ordinarily; a program that was built so runs all the same.
+macro_rules! ignored {
+    ($($name:ident),*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
@@ -16,77 +156,4 @@ macro_rules! announcements {
     )*};
 }
 
-announcements!(
-    __tsan_read1,
-    __tsan_unaligned_read1,
-    __tsan_read16,
-    __tsan_unaligned_read16,
-    __tsan_read2,
-    __tsan_unaligned_read2,
-    __tsan_read4,
-    __tsan_unaligned_read4,
-    __tsan_read8,
-    __tsan_unaligned_read8,
-    __tsan_read_write1,
-    __tsan_unaligned_read_write1,
-    __tsan_read_write16,
-    __tsan_unaligned_read_write16,
-    __tsan_read_write2,
-    __tsan_unaligned_read_write2,
-    __tsan_read_write4,
-    __tsan_unaligned_read_write4,
-    __tsan_read_write8,
-    __tsan_unaligned_read_write8,
-    __tsan_volatile_read1,
-    __tsan_unaligned_volatile_read16,
-    __tsan_volatile_read16,
-    __tsan_unaligned_volatile_read2,
-    __tsan_volatile_read2,
-    __tsan_unaligned_volatile_read4,
-    __tsan_volatile_read4,
-    __tsan_unaligned_volatile_read8,
-    __tsan_volatile_read8,
-    __tsan_volatile_write1,
-    __tsan_unaligned_volatile_write16,
-    __tsan_volatile_write16,
-    __tsan_unaligned_volatile_write2,
-    __tsan_volatile_write2,
-    __tsan_unaligned_volatile_write4,
-    __tsan_volatile_write4,
-    __tsan_unaligned_volatile_write8,
-    __tsan_volatile_write8,
-    __tsan_vptr_read,
-    __tsan_unaligned_write1,
-    __tsan_write1,
-    __tsan_unaligned_write16,
-    __tsan_write16,
-    __tsan_unaligned_write2,
-    __tsan_write2,
-    __tsan_unaligned_write4,
-    __tsan_write4,
-    __tsan_unaligned_write8,
-    __tsan_write8,
-    __tsan_read_range,
-    __tsan_write_range,
-    __tsan_vptr_update,
-    __tsan_func_entry,
-    __tsan_func_exit,
-);
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_memcpy(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    // SAFETY: the contract of `memcpy`.
-    unsafe { libc::memcpy(to, from, len) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    // SAFETY: the contract of `memmove`.
-    unsafe { libc::memmove(to, from, len) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_memset(to: *mut c_void, byte: i32, len: usize) -> *mut c_void {
-    // SAFETY: the contract of `memset`.
-    unsafe { libc::memset(to, byte, len) }
-}
+ignored!(__tsan_func_entry, __tsan_func_exit);

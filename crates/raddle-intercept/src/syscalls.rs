@@ -64,6 +64,10 @@ unsafe fn virtual_syscall(engine: *mut Engine, number: c_long, args: [c_long; 6]
                 hooks::fill_random(engine, buffer);
                 Some(args[1])
             }
+            libc::SYS_membarrier => {
+                hooks::membarrier(engine);
+                None
+            }
             libc::SYS_gettid => Some(FIRST_TID + c_long::from(hooks::current_stack(engine).0)),
             libc::SYS_sched_yield => {
                 hooks::yield_now(engine, 0);

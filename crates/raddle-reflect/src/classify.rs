@@ -16,6 +16,8 @@ pub enum Site {
     Std,
     /// How the standard library starts, names and joins threads; no program can tell its order.
     ThreadBookkeeping,
+    /// Bookkeeping, too: a scope looks whether its threads have ended.
+    ScopeEnd,
     /// A handle (`Arc`, `Weak`) is made: the count goes up.
     RefCountUp,
     /// A handle is given up: the count goes down.
@@ -61,6 +63,7 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
             match members(&frame.path).find_map(thread_role) {
                 Some(ThreadRole::Asked) => return Site::Std,
                 Some(ThreadRole::Local) => {}
+                None if members(&frame.path).last() == Some("scope") => return Site::ScopeEnd,
                 None => return Site::ThreadBookkeeping,
             }
         } else if owner.starts_with("std::sys::sync::mutex::futex::Mutex") {

@@ -45,7 +45,13 @@ fn locking_a_mutex_is_told_from_unlocking_it_and_from_its_flags() {
 
 #[test]
 fn starting_and_joining_threads_is_bookkeeping() {
-    check_sites("thread", Site::ThreadBookkeeping);
+    for fixture in fixtures() {
+        for event in fixture.labelled("thread") {
+            let site = fixture.site(event);
+            let expected = [Site::ThreadBookkeeping, Site::ScopeEnd];
+            assert!(expected.contains(&site), "{site:?}: {} in {}", event.symbol, fixture.path.display());
+        }
+    }
 }
 
 #[test]

@@ -36,6 +36,9 @@ pub struct Failure {
     /// Why the results of the scenario are wrong, line by line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+    /// What is wrong with memory, where that is the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
     /// Everything that happened, in order.
     pub trace: Trace,
     /// The file that the failure was written to.
@@ -75,6 +78,70 @@ pub enum Kind {
     NotObstructionFree,
     /// No operation completes for too long, in an object that should be lock-free.
     NotLockFree,
+    /// Two accesses to the same memory that nothing orders, at least one of them a write and one of them not atomic.
+    DataRace,
+    /// An access to memory that was freed.
+    UseAfterFree,
+    /// Memory was freed again.
+    DoubleFree,
+    /// Something was freed that is no block of memory.
+    InvalidFree,
+    /// Memory was left that nothing refers to.
+    MemoryLeak,
+}
+
+/// What is wrong with memory: which, and who did what to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// The bytes that were accessed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The blocks of memory that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Block>,
+    /// What explains it, in order.
+    pub steps: Vec<FaultStep>,
+}
+
+/// A block of memory that the code under test allocated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Its address. Addresses are the same in every replay.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What it was allocated for (`Box<my_crate::Node>`), where debug information tells.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub holds: Option<String>,
+}
+
+/// One step of what went wrong with memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultStep {
+    /// The thread.
+    pub thread: u32,
+    /// What it did.
+    pub did: Did,
+    /// The block or the place that it is about.
+    pub address: u64,
+    /// How many bytes.
+    pub size: u64,
+    /// Where: an index into [`Trace::stacks`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+}
+
+/// What a thread did to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "they say what they mean")]
+pub enum Did {
+    Allocate,
+    Free,
+    Read,
+    Write,
+    AtomicRead,
+    AtomicWrite,
 }
 
 /// Identity of the program that failed.
@@ -296,6 +363,13 @@ pub enum Action {
     Woken { place: Place, timed_out: bool },
     /// A futex wake (or requeue), with the threads it woke.
     Wake { place: Place, woken: Vec<u32> },
+    /// A plain access, or an atomic one that could not be made because the memory is gone. Recorded where it explains the
+    /// failure.
+    Access { place: Place, kind: Did },
+    /// A block of memory is allocated. Recorded where it explains the failure.
+    Allocate { address: u64, size: u64 },
+    /// A block of memory is freed. Recorded where it explains the failure.
+    Free { address: u64 },
     /// A thread is made.
     Spawn { thread: u32 },
     /// A thread was waited for and has ended.

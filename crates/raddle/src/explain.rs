@@ -13,6 +13,7 @@ use raddle_report::failure::{
 };
 
 use crate::build;
+use crate::fault;
 use crate::holders::Holders;
 use crate::scenario;
 
@@ -25,7 +26,9 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     }
     let holders = Holders::of(trace);
     let threads = explainer.threads(found, trace, &holders);
-    let message = message(found, &threads);
+    let fault = explainer.fault(&found.outcome, trace);
+    let place = fault.as_ref().and_then(|fault| fault.place.as_ref());
+    let message = message(found, &threads, place);
     Failure {
         format: failure::FORMAT,
         test,
@@ -38,6 +41,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         threads,
         scenario: scenario::of(trace),
         reasons: Vec::new(),
+        fault,
         trace: failure::Trace {
             events,
             stacks: explainer.stacks,
@@ -52,7 +56,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
     match outcome {
         Outcome::Passed
         | Outcome::Abandoned
-        | Outcome::Restart
+        | Outcome::Again
         | Outcome::Diverged { .. }
         | Outcome::MixedSize { .. } => {
             unreachable!("none is a failure of the code under test")
@@ -67,16 +71,17 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         Outcome::StackOverflow { .. } => Kind::StackOverflow,
         Outcome::Exit { .. } => Kind::Exit,
         Outcome::Rejected => Kind::IncorrectResults,
+        Outcome::Fault(fault) => fault::kind(fault),
     }
 }
 
 /// One sentence for the person who reads the report.
-fn message(found: &Found, threads: &[failure::Thread]) -> String {
+fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) -> String {
     let said =
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Restart | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
+        Outcome::Passed | Outcome::Abandoned | Outcome::Again | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
             String::new()
         }
         Outcome::Panic { .. } => said(),
@@ -113,6 +118,7 @@ fn message(found: &Found, threads: &[failure::Thread]) -> String {
             "a thread ran over the end of its stack; raise `stack_size` if it is not an endless recursion".to_owned()
         }
         Outcome::Rejected => "no order of the operations explains their results".to_owned(),
+        Outcome::Fault(fault) => fault::message(fault, place),
         Outcome::Exit { code } => format!("the code under test ended the process with exit code {code}"),
     }
 }
@@ -129,7 +135,7 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-struct Explainer<'a> {
+pub(crate) struct Explainer<'a> {
     program: Option<&'a Program>,
     frames: Vec<Frame>,
     stacks: Vec<StackNode>,
@@ -220,6 +226,17 @@ impl<'a> Explainer<'a> {
             Action::Wake { address, woken } => {
                 failure::Action::Wake { place: self.place(event, *address, 4), woken: widen(woken) }
             }
+            &Action::Access { address, size, kind } => failure::Action::Access {
+                place: self.place(event, address, size.min(255) as u8),
+                kind: fault::did(kind),
+            },
+            &Action::Allocate { address, size } => {
+                failure::Action::Allocate { address: address as u64, size: size as u64 }
+            }
+            &Action::Free { address } => failure::Action::Free { address: address as u64 },
+            &Action::Signal { signal } => {
+                failure::Action::Note { text: format!("receives {}", signal_name(signal)) }
+            }
             &Action::Spawn { thread } => failure::Action::Spawn { thread: thread.into() },
             &Action::Join { thread } => failure::Action::Join { thread: thread.into() },
             Action::Begin => failure::Action::Begin,
@@ -250,7 +267,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The interned stack, without Raddle's own frames at either end.
-    fn stack(&mut self, stack: &[CallFrame]) -> Option<u32> {
+    pub(crate) fn stack(&mut self, stack: &[CallFrame]) -> Option<u32> {
         let mut lines: Vec<u32> = Vec::new();
         for frame in stack {
             lines.extend(self.symbols(frame.return_address));
@@ -303,6 +320,9 @@ impl<'a> Explainer<'a> {
                 State::Runnable => ThreadEnd::Runnable,
                 State::Join(other) => {
                     ThreadEnd::Waiting { on: format!("thread {other}"), held_by: Some(other.into()), at }
+                }
+                State::JoinScope => {
+                    ThreadEnd::Waiting { on: "the threads of a scope".to_owned(), held_by: None, at }
                 }
                 State::Sleeping => ThreadEnd::Waiting { on: "the clock".to_owned(), held_by: None, at },
                 State::Spinning => ThreadEnd::Waiting { on: self.spun_on(last), held_by: None, at },

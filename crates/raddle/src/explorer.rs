@@ -22,13 +22,14 @@ use raddle_engine::judge::as_it_ended;
 use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
-use raddle_report::{Failure, Style, render};
+use raddle_report::{Failure, Kind, Style, render};
 
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
+use crate::suppress::suppress;
 
 /// Runs the closure under many schedules and panics with a report if one of them fails.
 ///
@@ -128,6 +129,31 @@ impl Explorer {
         self
     }
 
+    /// Whether to look for data races. They are looked for unless this says otherwise.
+    pub fn races(mut self, races: bool) -> Explorer {
+        self.options.races = races;
+        self
+    }
+
+    /// Does not report data races in functions whose path matches one of these patterns, in which `*` stands for any text.
+    ///
+    /// A race is suppressed if the pattern matches the path of a function that makes one of the two accesses, or that of
+    /// one of the functions around it: those inlined there, and three more callers.
+    ///
+    /// ```
+    /// raddle::Explorer::new().suppress(["my_crate::metrics::*", "*::approximate_len"]).run(|| ());
+    /// ```
+    pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
+        self.options.suppress.extend(functions.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether memory that nothing refers to at the end of an execution, and that was not freed, is a failure.
+    pub fn check_leaks(mut self, check: bool) -> Explorer {
+        self.options.check_leaks = check;
+        self
+    }
+
     /// The stack of each thread, in bytes.
     pub fn stack_size(mut self, bytes: usize) -> Explorer {
         self.options.stack_size = bytes;
@@ -173,6 +199,8 @@ impl Explorer {
         };
         // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
         PROBE.load(Ordering::Relaxed);
+        // SAFETY: an initialised static. If plain accesses are announced, so is this one.
+        unsafe { (&raw const PROBE).cast::<u8>().read_volatile() };
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -256,9 +284,10 @@ fn search(
     if let Some(file) = &replayed
         && file.failure.found_by.exploration == exploration
     {
-        replay::replay(file, &config, at, run, judge);
+        replay::replay(file, &config, &options.suppress, at, run, judge);
     }
     let mut search = Search::new(&config, strategy(&options), classifier);
+    search.suppress(|| suppress(&options.suppress));
     let report = search.run(run, judge);
     let Some(found) = &report.failure else { return Ok((report, options.seed)) };
     assert!(
@@ -268,7 +297,7 @@ fn search(
     );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
-        let trace = Trace::new(TRACE_LIMIT, found.steps);
+        let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
         search.replay(&found.schedule, run, judge, trace, namer(), limit_time)
     };
     let (again, trace) = record(&mut search);
@@ -314,14 +343,12 @@ pub(crate) fn config(
     exploration: u32,
 ) -> Config {
     let replayed = replay::requested();
-    let memory = match replayed {
-        Some(file) if file.failure.found_by.exploration == exploration => file.memory(),
-        _ => options.memory(),
-    };
-    // An execution is replayed with the heap that it was found with.
-    let allocation = match replayed {
-        Some(file) if file.failure.found_by.exploration == exploration => file.allocation(),
-        _ => options.allocation,
+    // An execution is replayed with the memory that it was found with.
+    let (memory, allocation, found) = match replayed {
+        Some(file) if file.failure.found_by.exploration == exploration => {
+            (file.memory(), file.allocation(), Some(file.failure.kind))
+        }
+        _ => (options.memory(), options.allocation, None),
     };
     Config {
         executions: options.executions,
@@ -356,6 +383,9 @@ pub(crate) fn config(
             Memory::Rc11 => Model::Rc11,
         },
         clocks: false,
+        // In a replay, only what was found is looked for: it may not be the first thing that is wrong.
+        check_leaks: found.map_or(options.check_leaks, |kind| kind == Kind::MemoryLeak),
+        races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
         progress: tell_progress,
     }
@@ -438,6 +468,7 @@ pub(crate) fn classifier() -> Classify {
             raddle_reflect::Site::User => Site::User,
             raddle_reflect::Site::Std => Site::Std,
             raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
+            raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,
             raddle_reflect::Site::RefCountUp => Site::RefCountUp,
             raddle_reflect::Site::RefCountDown => Site::RefCountDown,
             raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,

@@ -38,12 +38,14 @@ mod build;
 mod declarative;
 mod explain;
 mod explorer;
+mod fault;
 mod holders;
 mod operation;
 pub mod options;
 mod replay;
 mod report;
 mod scenario;
+mod suppress;
 
 pub use declarative::generate::{self, Arbitrary, ThreadId};
 pub use declarative::{Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call};

@@ -13,6 +13,9 @@
 //! | `RADDLE_BACKEND` | `backend` | `coroutines`, `threads` (OS threads, for debuggers) | `coroutines` |
 //! | `RADDLE_ISOLATION` | `isolation` | `rollback`, `fork` | `rollback` |
 //! | `RADDLE_ALLOCATION` | `allocation` | freed memory: `quarantine`, `reuse` | `quarantine` |
+//! | `RADDLE_RACES` | `races` | whether data races are looked for: `on`, `off` | `on` |
+//! | `RADDLE_SUPPRESS` | `suppress` | functions whose data races are not reported (`my_crate::stats::*,*::len`) | none |
+//! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
 //! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
 //! | `RADDLE_COLOR` | – | `auto`, `always`, `never` | `auto` |
@@ -102,6 +105,9 @@ pub(crate) struct Options {
     pub(crate) stack_size: usize,
     pub(crate) report_leaks: bool,
     pub(crate) allocation: Allocation,
+    pub(crate) races: bool,
+    pub(crate) suppress: Vec<String>,
+    pub(crate) check_leaks: bool,
 }
 
 impl Default for Options {
@@ -120,6 +126,9 @@ impl Default for Options {
             stack_size: 2 << 20,
             report_leaks: true,
             allocation: Allocation::Quarantine,
+            races: true,
+            suppress: Vec::new(),
+            check_leaks: false,
         }
     }
 }
@@ -185,6 +194,9 @@ impl Options {
                 }
             }
             "RADDLE_ALLOCATION" => self.allocation = value.parse()?,
+            "RADDLE_RACES" => self.races = switch(value)?,
+            "RADDLE_SUPPRESS" => self.suppress.extend(value.split(',').map(|path| path.trim().to_owned())),
+            "RADDLE_CHECK_LEAKS" => self.check_leaks = switch(value)?,
             "RADDLE_ISOLATION" => {
                 self.isolation = match value {
                     "rollback" => Isolation::Rollback,
@@ -201,6 +213,14 @@ impl Options {
 
 fn number(text: &str) -> Result<u64, String> {
     text.replace('_', "").parse().map_err(|_| "use a whole number".into())
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("use `on` or `off`".into()),
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -16,6 +16,7 @@ use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
 use crate::options::{Allocation, Memory};
+use crate::suppress::suppress;
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -71,17 +72,19 @@ pub(crate) fn requested() -> Option<&'static Request> {
 pub(crate) fn replay(
     request: &Request,
     config: &Config,
+    suppressed: &[String],
     at: &Location<'_>,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
 ) -> ! {
-    replay_with(request, config, at, run, judge, &|_| ())
+    replay_with(request, config, suppressed, at, run, judge, &|_| ())
 }
 
 /// [`replay`], for those who know more about the failure than the engine.
 pub(crate) fn replay_with(
     request: &Request,
     config: &Config,
+    suppressed: &[String],
     at: &Location<'_>,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
@@ -103,13 +106,16 @@ pub(crate) fn replay_with(
     }
     let schedule = Schedule { threads: recorded.schedule.0.clone(), look_back: recorded.look_back.0.clone() };
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier);
-    // How long it is decides what is recorded; under a debugger it is made only once.
-    let steps = match config.backend {
-        Backend::Coroutines => search.rerun(&schedule, run, judge).steps,
-        Backend::OsThreads => 0,
+    search.suppress(|| suppress(suppressed));
+    // How it ends decides what is recorded; under a debugger it is made only once.
+    let trace = match config.backend {
+        Backend::Coroutines => {
+            let found = search.rerun(&schedule, run, judge);
+            Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome)
+        }
+        Backend::OsThreads => Trace::new(TRACE_LIMIT, 0),
     };
     let limit_time = recorded.kind == Kind::TimeLimit;
-    let trace = Trace::new(TRACE_LIMIT, steps);
     let (found, trace) = search.replay(&schedule, run, judge, trace, namer(), limit_time);
     drop(search);
     match found.outcome {

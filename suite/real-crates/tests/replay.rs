@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
-use raddle::{Explorer, Failure, Kind};
+use raddle::{Explorer, Failure, Kind, Memory};
 use raddle_report::failure::Schedule;
 
 const TIMES: usize = 20;
@@ -32,7 +33,13 @@ fn replay(test: &str, file: &Path, force: bool) -> Output {
 /// Finds the failure. In a process that was started to replay it, this does not return.
 #[track_caller]
 fn find(kind: Kind, body: impl Fn()) -> Box<Failure> {
-    let failure = Explorer::new().try_run(body).expect_err("the failure is made on purpose");
+    find_with(Explorer::new(), kind, body)
+}
+
+/// [`find`] with other options.
+#[track_caller]
+fn find_with(explorer: Explorer, kind: Kind, body: impl Fn()) -> Box<Failure> {
+    let failure = explorer.try_run(body).expect_err("the failure is made on purpose");
     assert!(std::env::var_os("RADDLE_REPLAY").is_none(), "the replay went on");
     assert_eq!(failure.kind, kind);
     failure
@@ -40,7 +47,11 @@ fn find(kind: Kind, body: impl Fn()) -> Box<Failure> {
 
 #[track_caller]
 fn check(test: &str, kind: Kind, says: &str, body: impl Fn()) {
-    let failure = find(kind, body);
+    check_failure(test, &find(kind, body), says);
+}
+
+#[track_caller]
+fn check_failure(test: &str, failure: &Failure, says: &str) {
     let file = failure.file.as_deref().expect("a failure has a file");
     let first = replay(test, file, false);
     let text = String::from_utf8_lossy(&first.stderr).into_owned();
@@ -52,6 +63,24 @@ fn check(test: &str, kind: Kind, says: &str, body: impl Fn()) {
         assert_eq!(String::from_utf8_lossy(&again.stderr), text);
         assert_eq!(again.stdout, first.stdout);
     }
+}
+
+#[test]
+fn a_read_of_an_older_value() {
+    let explorer = Explorer::new().memory(Memory::Rc11);
+    let failure = find_with(explorer, Kind::Panic, || {
+        let cells = [AtomicUsize::new(0), AtomicUsize::new(0)];
+        let seen = thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                cells[0].store(1, Release);
+                cells[1].load(Acquire)
+            });
+            cells[1].store(1, Release);
+            (cells[0].load(Acquire), other.join().unwrap())
+        });
+        assert_ne!(seen, (0, 0), "neither saw the other");
+    });
+    check_failure("a_read_of_an_older_value", &failure, "an older value: the newest is 1");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
-use crate::graph::{Answer, Exhaustive, Location, Model, Request};
-use crate::thread::{State, ThreadId};
+use crate::graph::{Answer, Exhaustive, Location, LoopsAtRest, Model, Request};
+use crate::thread::{State, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
 /// Something other than memory that threads share, as a place of the graph: each step at it is a read-modify-write, so that all
@@ -61,15 +61,15 @@ impl Engine {
             let next = self.decide();
             self.switch_to(next, reason);
             let location = memory();
-            if may_go_round && self.goes_round(pc, location) {
-                reason = SwitchReason::Spinning;
-                continue;
+            if may_go_round {
+                self.watch_for_loops(pc, location);
             }
-            let request = Request { thread, access, order, memory: location, follows, pc };
+            let request = Request { thread, access, order, memory: location, follows };
             let po = self.graph().next_of(thread);
             match self.graph().request(&request) {
                 Answer::Done { read, write } => {
-                    let effect = access.writes(read, 8).is_some_and(|_| write != Some(read));
+                    let size = location.map_or(8, |at| at.size);
+                    let effect = access.writes(read, size).is_some_and(|written| written != read);
                     match location.filter(|_| may_go_round && !effect) {
                         Some(at) => self.has_read_along_graph(pc, at.address, po),
                         None if access == Access::Fence => {}
@@ -87,35 +87,26 @@ impl Engine {
         }
     }
 
-    /// Whether the current thread, whose turn it is, goes round in a loop. It then waits for news, unless the execution is
-    /// not worth going on with.
-    fn goes_round(&mut self, pc: usize, at: Option<Location>) -> bool {
-        let Some(at) = at else { return false };
+    /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
+    fn watch_for_loops(&mut self, pc: usize, at: Option<Location>) {
+        let Some(at) = at else { return };
         if !self.graph().is_beyond() {
-            return false;
+            return;
         }
         let thread = self.current;
         let this: *mut Engine = self;
         // SAFETY: the closure only looks at memory and at the stack.
         let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(pc) });
         match round {
-            Round::None => false,
-            Round::Perhaps => {
-                if self.graph().learns_loop(pc) {
-                    self.stop(Outcome::Restart);
+            Round::None => {}
+            Round::Perhaps { po } => {
+                if self.graph().learns_loop(pc, thread, po) {
+                    self.stop(Outcome::Again);
                 }
-                false
             }
-            Round::Since(_) if self.current().rounds.last => {
-                self.current().rounds.stuck = true;
-                true
-            }
-            Round::Since(po) => {
-                if !self.graph().take_back(thread, po) {
-                    self.stop(Outcome::Abandoned);
-                }
-                self.current().rounds.reset();
-                true
+            Round::Since { po, proven } => {
+                self.graph().learns_vain(thread, po, proven);
+                self.stop(Outcome::Again)
             }
         }
     }
@@ -177,6 +168,28 @@ impl Engine {
         self.graph().child(parent, before)
     }
 
+    /// Whether a thread has made others that have not ended.
+    pub(crate) fn has_children(&self, thread: ThreadId) -> bool {
+        let running = |child: &&Box<VThread>| child.parent == thread && child.state != State::Finished;
+        self.threads[1..self.alive].iter().any(|child| running(&child))
+    }
+
+    /// The next thread that the current one made and that has ended without being joined. While the execution follows the
+    /// graph, that says which it was.
+    pub(crate) fn next_ended_child(&mut self, thread: ThreadId) -> Option<ThreadId> {
+        let ended = |child: &VThread| {
+            child.parent == thread && child.state == State::Finished && !child.known_to_parent
+        };
+        match self.graph().next_event_of(thread) {
+            Some(Access::Join(child)) => {
+                let child = self.threads[..self.alive].get(usize::from(child))?;
+                ended(child).then_some(child.id)
+            }
+            Some(_) => None,
+            None => self.threads[1..self.alive].iter().find(|child| ended(child)).map(|child| child.id),
+        }
+    }
+
     /// Who goes on.
     pub(super) fn next_along_graph(&mut self) -> Option<ThreadId> {
         loop {
@@ -199,21 +212,20 @@ impl Engine {
                 return Some(next);
             }
             let current = self.current;
-            let threads = &self.threads;
-            let runs = |thread: ThreadId| !threads[thread as usize].rounds.stuck && graph.can_go_on(thread);
+            let runs = |thread: ThreadId| graph.can_go_on(thread);
             if self.threads[current as usize].state == State::Runnable && runs(current) {
                 return Some(current);
             }
             if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
                 return Some(next);
             }
-            // Those that go round may have bounds of their own; and what else they could have read is noted.
-            if let Some(&next) = self.runnable.iter().find(|&&thread| graph.goes_round(thread)) {
-                graph.go_round_again(next);
-                self.threads[next as usize].rounds.last = true;
+            // Loops that give way may have bounds of their own.
+            if let Some(next) = graph.set_free() {
+                self.threads[next as usize].rounds.free = true;
                 return Some(next);
             }
             graph.look_back();
+            let loops = graph.loops_at_rest();
             for &thread in &self.runnable {
                 if let Some(address) = graph.awaited(thread) {
                     self.threads[thread as usize].state = State::Lock { address };
@@ -223,8 +235,11 @@ impl Engine {
                 continue;
             }
             if self.outcome.is_none() {
-                let stuck = self.runnable.iter().any(|&thread| self.threads[thread as usize].rounds.stuck);
-                self.outcome = Some(if stuck { Outcome::Livelock } else { self.outcome_at_rest() });
+                self.outcome = Some(match loops {
+                    LoopsAtRest::None => self.outcome_at_rest(),
+                    LoopsAtRest::Moving => Outcome::Abandoned,
+                    LoopsAtRest::Stuck => Outcome::Livelock,
+                });
                 self.record_last_waits();
             }
             return None;

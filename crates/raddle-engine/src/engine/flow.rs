@@ -109,7 +109,9 @@ impl Engine {
         self.record(|| Action::End);
         self.runnable.retain(|&runnable| runnable != id);
         for index in 0..self.alive {
-            if self.threads[index].state == State::Join(id) {
+            if matches!(self.threads[index].state, State::JoinScope)
+                || self.threads[index].state == State::Join(id)
+            {
                 self.unblock(index as ThreadId, Wake::Woken);
             }
         }

@@ -11,7 +11,7 @@ use crate::thread::ThreadId;
 impl Engine {
     /// Whether anything is remembered.
     #[inline(always)]
-    pub(crate) fn remembers(&self) -> bool {
+    pub fn remembers(&self) -> bool {
         self.memory.is_some()
     }
 
@@ -24,18 +24,21 @@ impl Engine {
     /// The current thread loads; returns what it reads.
     #[inline(never)]
     pub(crate) fn remember_load(&mut self, access: Access) -> u128 {
+        self.current().made_sc_rmw = false;
         self.choosing(|memory, look_back| memory.load(access, look_back))
     }
 
     /// The current thread stores; returns whether memory is to hold the new value.
     #[inline(never)]
     pub(crate) fn remember_store(&mut self, access: Access, value: u128) -> bool {
+        self.current().made_sc_rmw = false;
         self.choosing(|memory, look_back| memory.store(access, value, look_back))
     }
 
     /// The current thread modifies what memory holds.
     #[inline(never)]
     pub(crate) fn remember_rmw(&mut self, access: Access, written: u128) {
+        self.current().made_sc_rmw = access.order == Order::SeqCst;
         if let Some(memory) = &mut self.memory {
             memory.rmw(access, written);
         }
@@ -49,6 +52,7 @@ impl Engine {
         failure: Order,
         [expected, new]: [u128; 2],
     ) -> u128 {
+        self.current().made_sc_rmw = access.order == Order::SeqCst;
         self.choosing(|memory, look_back| memory.compare_exchange(access, failure, expected, new, look_back))
     }
 
@@ -57,6 +61,13 @@ impl Engine {
         let thread = self.current;
         if let Some(memory) = &mut self.memory {
             memory.sync.fence(thread, order);
+        }
+    }
+
+    /// All threads make a fence that is sequentially consistent.
+    pub(crate) fn remember_fences_of_all(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            (0..self.alive).for_each(|thread| memory.sync.fence(thread as ThreadId, Order::SeqCst));
         }
     }
 

@@ -154,7 +154,7 @@ impl Engine {
                 let name = name.and_then(|event| event.name.clone());
                 let wait = Action::Wait { address, expected, blocks: true, timeout: None };
                 trace.switch(SwitchReason::Blocked);
-                trace.record(thread.id, wait, thread.paused_at.clone(), name);
+                trace.record(thread.id, wait, thread.paused_at.clone(), name, false);
             }
         }
     }

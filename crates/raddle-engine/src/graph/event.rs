@@ -100,10 +100,10 @@ pub(crate) struct Event {
     pub(crate) wanted: Order,
     pub(crate) place: PlaceId,
     pub(crate) size: u8,
-    /// Where in the code.
-    pub(crate) pc: usize,
     /// How many events of its thread come before.
     pub(crate) po: u32,
+    /// What its thread has read so far, itself included, as a hash: all that the thread's future depends on.
+    pub(crate) past: u64,
     /// When it was first added: the order that decides which reads a later write may revisit.
     pub(crate) stamp: u32,
     /// The write that it reads, the spawn of a beginning, the last event of a joined thread.
@@ -126,6 +126,12 @@ impl Event {
     /// A write that is part of a read-modify-write.
     pub(crate) fn is_rmw(&self) -> bool {
         self.writes() && self.reads()
+    }
+
+    /// The hash of what a thread has read, after this event.
+    pub(crate) fn past_after(&self, past: u64) -> u64 {
+        let tag = if self.access == Access::TimedOut { 2 } else { u64::from(self.reads()) };
+        (past.rotate_left(7) ^ self.read ^ (tag << 62)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     /// Sets what it reads, and with it everything that follows from that.

@@ -8,7 +8,9 @@
 //!
 //! Memory is one graph per revisit that is under way, each smaller than an execution, and the work noted on them.
 
-use super::event::{Access, Event, EventId, INIT, NONE, PlaceId};
+use std::collections::HashMap;
+
+use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
@@ -25,8 +27,6 @@ pub(crate) struct Request {
     pub(crate) memory: Option<Location>,
     /// What the event follows besides its thread: the spawn of a beginning, the last event of a joined thread.
     pub(crate) follows: EventId,
-    /// Where in the code.
-    pub(crate) pc: usize,
 }
 
 /// A place in memory and what is there; or one that is not in memory.
@@ -68,13 +68,32 @@ struct Frame {
     given: usize,
 }
 
-/// What a thread waits for.
-#[derive(Clone, Debug)]
-enum Wait {
-    /// A value that the event can do with.
-    Value(Event),
-    /// Something new at one of these places, where it saw these writes last.
-    News(Vec<(PlaceId, EventId)>),
+/// A read that made a thread go round, when it comes after this past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Vain {
+    thread: ThreadId,
+    past: u64,
+    value: u64,
+}
+
+/// How a thread went round.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    /// How many events before the read the loop began.
+    length: u32,
+    /// Whether the thread will go round for ever unless it reads something else.
+    proven: bool,
+}
+
+/// How threads stand that wait in loops, when nobody can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoopsAtRest {
+    /// No thread waits in a loop.
+    None,
+    /// One would read something else if it went round again: another execution shows what.
+    Moving,
+    /// Those that wait would go round for ever.
+    Stuck,
 }
 
 #[derive(Debug)]
@@ -94,8 +113,8 @@ impl Event {
             wanted: request.order,
             place: found.map_or(NONE, |found| found.place),
             size: request.memory.map_or(0, |at| at.size),
-            pc: request.pc,
             po: 0,
+            past: 0,
             stamp: NONE,
             rf: request.follows,
             read: 0,
@@ -119,9 +138,15 @@ pub struct Exhaustive {
     prefix: Vec<u32>,
     found: Vec<EventId>,
     /// What threads wait for that found nothing to go on with, by thread.
-    waiting: Vec<Option<Wait>>,
-    /// Reads that made a thread go round: the thread, the number of the event within it, and what it read.
-    vain: Vec<(ThreadId, u32, PlaceId, EventId)>,
+    waiting: Vec<Option<Event>>,
+    /// Threads that are not held back in loops in this execution.
+    free: Vec<ThreadId>,
+    /// What is known to make threads go round.
+    vain: HashMap<Vain, Loop>,
+    /// Whether the graph as it is has to be tried once more.
+    again: bool,
+    /// How many events of the graph the current execution began with.
+    begun_with: usize,
     /// Where in the code threads go round in loops.
     loops: Vec<usize>,
     /// The one execution to make, if this is no search.
@@ -143,17 +168,14 @@ impl Exhaustive {
             prefix: Vec::new(),
             found: Vec::new(),
             waiting: Vec::new(),
-            vain: Vec::new(),
+            free: Vec::new(),
+            vain: HashMap::new(),
+            again: false,
+            begun_with: 0,
             loops: Vec::new(),
             script: None,
             children: Vec::new(),
         }
-    }
-
-    /// Begins again, knowing what was learned.
-    pub(crate) fn restart(&mut self) {
-        let loops = std::mem::take(&mut self.loops);
-        *self = Exhaustive { loops, ..Exhaustive::new(self.model()) };
     }
 
     /// Makes one execution again.
@@ -191,10 +213,24 @@ impl Exhaustive {
 
     /// Prepares the next execution. False if there is none.
     pub(crate) fn begin(&mut self) -> bool {
+        let more = self.find_work();
+        self.begun_with = if more { self.graph().len() } else { 0 };
+        more
+    }
+
+    fn find_work(&mut self) -> bool {
         self.places.begin();
         self.waiting.clear();
-        self.vain.clear();
+        self.free.clear();
         self.made = 0;
+        if let Some(script) = &mut self.script {
+            script.looked_back = 0;
+            self.graph_mut().clear();
+            return true;
+        }
+        if std::mem::take(&mut self.again) {
+            return true;
+        }
         if !self.begun {
             self.begun = true;
             return true;
@@ -207,6 +243,10 @@ impl Exhaustive {
                 continue;
             };
             frame.graph.truncate(work.at as usize);
+            if work.event.reads() && !self.accepts(&work.event, work.event.read) {
+                // Since it was noted, that was found to be in vain.
+                continue;
+            }
             let ready = match work.revisit {
                 None => self.add_otherwise(&work),
                 Some(read) => self.revisit(&work, read),
@@ -284,7 +324,8 @@ impl Exhaustive {
 
     /// Adds the read that was revisited.
     fn add_reader(&mut self, reader: Event, rank: usize) -> bool {
-        if reader.waits {
+        if !self.accepts(&reader, reader.read) {
+            let reader = Event { waits: true, ..reader };
             let frame = self.frames.last_mut().expect("there is a graph");
             frame.graph.push(reader, rank);
             frame.given = frame.graph.len();
@@ -323,10 +364,7 @@ impl Exhaustive {
     pub(crate) fn can_go_on(&self, thread: ThreadId) -> bool {
         let graph = self.graph();
         match self.waiting.get(usize::from(thread)) {
-            Some(Some(Wait::Value(event))) => {
-                event.access.accepts(graph.value(event.place, graph.newest(event.place)))
-            }
-            Some(Some(Wait::News(seen))) => seen.iter().any(|&(place, write)| graph.newest(place) != write),
+            Some(Some(event)) => self.accepts(event, graph.value(event.place, graph.newest(event.place))),
             _ => true,
         }
     }
@@ -340,22 +378,15 @@ impl Exhaustive {
         }
         let ready = graph.by_stamp.iter().map(|&id| graph.event(id)).find(|event| {
             let newest = graph.newest(event.place);
-            event.waits
-                && graph.still_waits(event)
-                && newest != event.rf
-                && event.access.accepts(graph.value(event.place, newest))
-                && self.can_go_on(event.thread)
+            event.waits && graph.still_waits(event) && self.accepts(event, graph.value(event.place, newest))
         });
         ready.map(|event| event.thread)
     }
 
     /// Where the thread waits for another value.
     pub(crate) fn awaited(&self, thread: ThreadId) -> Option<usize> {
-        let place = match self.waiting.get(usize::from(thread))?.as_ref()? {
-            Wait::Value(event) => event.place,
-            Wait::News(_) => return None,
-        };
-        Some(self.places.address(place)?.0)
+        let event = self.waiting.get(usize::from(thread))?.as_ref()?;
+        Some(self.places.address(event.place)?.0)
     }
 
     /// How many events the execution has made.
@@ -496,8 +527,12 @@ impl Exhaustive {
         let graph = self.graph();
         let newest = graph.newest(place);
         let value = graph.value(place, newest);
-        if !event.access.accepts(value) {
-            self.wait(event.thread, Wait::Value(event));
+        if !self.accepts(&event, value) {
+            let thread = usize::from(event.thread);
+            if self.waiting.len() <= thread {
+                self.waiting.resize(thread + 1, None);
+            }
+            self.waiting[thread] = Some(event);
             return None;
         }
         self.note_other_sources(event, wait);
@@ -519,10 +554,8 @@ impl Exhaustive {
             let write = graph.at_rank(place, rank);
             let value = graph.value(place, write);
             // What there was when the read was revisited was looked at before.
-            let po = graph.events_of(event.thread);
-            let old = wait.is_some_and(|wait| write == INIT || write < wait)
-                || self.vain.contains(&(event.thread, po, place, write));
-            if old || !event.access.accepts(value) {
+            let old = wait.is_some_and(|wait| write == INIT || write < wait);
+            if old || !self.accepts(&event, value) {
                 continue;
             }
             event.set_source(write, value);
@@ -540,20 +573,10 @@ impl Exhaustive {
 
     /// Nobody can go on. Looks at what the threads that wait could have done earlier.
     pub(crate) fn look_back(&mut self) {
-        for wait in self.waiting.clone().into_iter().flatten() {
-            if let Wait::Value(event) = wait {
-                let wait = self.graph().waiting(event.thread);
-                self.note_other_sources(event, wait);
-            }
+        for event in self.waiting.clone().into_iter().flatten() {
+            let wait = self.graph().waiting(event.thread);
+            self.note_other_sources(event, wait);
         }
-    }
-
-    fn wait(&mut self, thread: ThreadId, wait: Wait) {
-        let thread = usize::from(thread);
-        if self.waiting.len() <= thread {
-            self.waiting.resize(thread + 1, None);
-        }
-        self.waiting[thread] = Some(wait);
     }
 
     /// Whether threads were seen to go round here.
@@ -561,28 +584,110 @@ impl Exhaustive {
         self.loops.contains(&pc)
     }
 
-    /// A thread may go round here. True if that is news, and the search has to begin again.
-    pub(crate) fn learns_loop(&mut self, pc: usize) -> bool {
+    /// A thread may go round here since its event `po`. True if that is news, and the execution has to be made again.
+    pub(crate) fn learns_loop(&mut self, pc: usize, thread: ThreadId, po: u32) -> bool {
         let news = !self.is_loop(pc);
         if news {
             self.loops.push(pc);
+            self.again = true;
+            let first = self.graph().threads[usize::from(thread)][po as usize] as usize;
+            self.take_back(first.max(self.begun_with));
         }
-        news && self.script.is_none()
+        news
     }
 
-    /// Whether the thread waits for news.
-    pub(crate) fn goes_round(&self, thread: ThreadId) -> bool {
-        matches!(self.waiting.get(usize::from(thread)), Some(Some(Wait::News(_))))
+    /// Removes all but the first events, and the work that the current execution noted on the others.
+    fn take_back(&mut self, len: usize) {
+        let own = len.max(self.begun_with);
+        let frame = self.frames.last_mut().expect("an execution has a graph");
+        frame.graph.truncate(len);
+        while frame.work.last().is_some_and(|work| work.at as usize >= own) {
+            frame.work.pop();
+        }
     }
 
-    /// Lets a thread that waits for news go round once more.
-    pub(crate) fn go_round_again(&mut self, thread: ThreadId) {
-        self.waiting[usize::from(thread)] = None;
+    /// Whether the event, which its thread makes next, can go on with a value.
+    fn accepts(&self, event: &Event, value: u64) -> bool {
+        event.access.accepts(value)
+            && (self.vain.is_empty()
+                || self.free.contains(&event.thread)
+                || self.vain_loop(event, value).is_none())
+    }
+
+    fn vain_loop(&self, event: &Event, value: u64) -> Option<Loop> {
+        let (thread, past) = (event.thread, self.graph().past_of(event.thread));
+        self.vain.get(&Vain { thread, past, value }).copied()
+    }
+
+    /// Lets threads that wait in loops go on, because nobody else can: all of those whose loops may have bounds. False if
+    /// there are none.
+    pub(crate) fn set_free(&mut self) -> Option<ThreadId> {
+        let graph = self.graph();
+        let may_go_on = |event: &&Event| {
+            let value = graph.value(event.place, graph.newest(event.place));
+            event.access.accepts(value) && self.vain_loop(event, value).is_some_and(|vain| !vain.proven)
+        };
+        let thread = self.waiting.iter().flatten().find(may_go_on)?.thread;
+        self.free.push(thread);
+        Some(thread)
+    }
+
+    /// How the threads stand that wait in loops, when nobody can go on.
+    pub(crate) fn loops_at_rest(&self) -> LoopsAtRest {
+        let graph = self.graph();
+        let mut loops = LoopsAtRest::None;
+        for event in self.waiting.iter().flatten() {
+            let value = graph.value(event.place, graph.newest(event.place));
+            if !event.access.accepts(value) {
+                continue;
+            }
+            let Some(vain) = self.vain_loop(event, value) else { continue };
+            let own = &graph.threads[usize::from(event.thread)];
+            let begin = own.len().saturating_sub(vain.length as usize);
+            let is_news = |&id: &EventId| {
+                let read = graph.event(id);
+                read.place != NONE && read.reads() && read.rf != graph.newest(read.place)
+            };
+            if own[begin..].iter().any(is_news) {
+                return LoopsAtRest::Moving;
+            }
+            loops = LoopsAtRest::Stuck;
+        }
+        loops
+    }
+
+    /// The thread goes round since its event `po`, so its last read was in vain. If that was the read to begin with, the
+    /// execution has to be made again, knowing that; if it was one of several that it could make, it is left to the others.
+    pub(crate) fn learns_vain(&mut self, thread: ThreadId, po: u32, proven: bool) {
+        let graph = self.graph();
+        let own = &graph.threads[usize::from(thread)];
+        let is_read = |&id: &EventId| graph.event(id).reads() && graph.event(id).place != NONE;
+        let Some(&last) = own[po as usize..].iter().rfind(|id| is_read(id)) else { return };
+        let mut read = *graph.event(last);
+        let length = read.po - po;
+        self.take_back(last as usize);
+        let begun_with = self.begun_with;
+        let frame = self.frames.last_mut().expect("an execution has a graph");
+        let past = frame.graph.past_of(thread);
+        self.vain.insert(Vain { thread, past, value: read.read }, Loop { length, proven });
+        self.again = last as usize >= begun_with || (last as usize) < frame.given;
+        if (last as usize) < frame.given {
+            // What it reads was given to it by a revisit, and that has to stay known.
+            read.waits = true;
+            frame.graph.push(read, 0);
+            frame.given = frame.graph.len();
+        }
     }
 
     /// Whether the execution has left the graph.
     pub(crate) fn is_beyond(&mut self) -> bool {
         self.turn().is_none()
+    }
+
+    /// What the thread does next, if the graph says so.
+    pub(crate) fn next_event_of(&self, thread: ThreadId) -> Option<Access> {
+        let rest = self.graph().events.get(self.made..)?;
+        rest.iter().find(|event| event.thread == thread && !event.waits).map(|event| event.access)
     }
 
     /// The number of the thread's next event within the thread.
@@ -591,52 +696,6 @@ impl Exhaustive {
             None if self.made < self.graph().len() => self.graph().events[self.made].po,
             _ => self.graph().events_of(thread),
         }
-    }
-
-    /// The thread goes round since its event `po`. Takes back what it read and lets it wait for news; false if it read
-    /// something old, so that the execution shows nothing that another does not.
-    pub(crate) fn take_back(&mut self, thread: ThreadId, po: u32) -> bool {
-        let graph = self.graph();
-        let events = &graph.threads[usize::from(thread)][po as usize..];
-        // Nobody else did anything meanwhile, or it would not be sure that it goes round.
-        let first = events[0] as usize;
-        if graph.len() - first != events.len() {
-            return false;
-        }
-        let mut seen = Vec::new();
-        for &id in events {
-            let event = graph.event(id);
-            if event.place == NONE {
-                continue;
-            }
-            let last = match event.writes() {
-                true => graph.at_rank(event.place, graph.rank(event.place, id) - 1),
-                false => graph.newest(event.place),
-            };
-            if event.reads() && event.rf != last {
-                return false;
-            }
-            seen.push((event.place, event.rf));
-        }
-        if let [(place, write)] = seen[..] {
-            self.vain.push((thread, po, place, write));
-        }
-        let frame = self.frames.last_mut().expect("an execution has a graph");
-        let mut read = *frame.graph.event(first as EventId);
-        frame.graph.truncate(first);
-        while frame.work.last().is_some_and(|work| work.at as usize >= first) {
-            frame.work.pop();
-        }
-        if first < frame.given {
-            // What it reads was given to it by a revisit, and that has to stay known.
-            read.waits = true;
-            frame.graph.push(read, 0);
-            frame.given = frame.given.min(frame.graph.len());
-        }
-        let news = seen.iter().map(|&(place, _)| (place, frame.graph.newest(place))).collect();
-        self.made = frame.graph.len();
-        self.wait(thread, Wait::News(news));
-        true
     }
 
     /// Notes the revisits of an event that is about to be added.

@@ -18,7 +18,7 @@ mod tests;
 mod views;
 
 pub use explore::Exhaustive;
-pub(crate) use explore::{Answer, Location, Request};
+pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
 
 use event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use views::{Views, join};
@@ -133,6 +133,11 @@ impl Graph {
     /// How many events a thread has.
     pub(crate) fn events_of(&self, thread: ThreadId) -> u32 {
         self.threads.get(usize::from(thread)).map_or(0, |events| events.len() as u32)
+    }
+
+    /// What a thread has read so far, as a hash.
+    pub(crate) fn past_of(&self, thread: ThreadId) -> u64 {
+        self.last_of(thread).map_or(0, |last| self.event(last).past)
     }
 
     pub(crate) fn co(&self, place: PlaceId) -> &[EventId] {
@@ -266,6 +271,7 @@ impl Graph {
             self.views().for_each(|views| views.widen(width));
         }
         event.po = self.threads[thread].len() as u32;
+        event.past = event.past_after(self.past_of(event.thread));
         if event.stamp == NONE {
             event.stamp = self.next_stamp;
             self.next_stamp += 1;
@@ -475,7 +481,7 @@ impl Graph {
 
     /// Makes `into` the graph in which `read` reads from the new write `event`, and everything is gone that was added after
     /// the read and does not lead to the write. Returns the number of the write, and the read, which is not added yet, with
-    /// the rank of what it writes. A read that cannot go on with what it gets becomes a note that its thread waits.
+    /// the rank of what it writes.
     pub(crate) fn revisit(
         &self,
         event: &Event,
@@ -540,7 +546,6 @@ impl Graph {
         let mut reader = *self.event(read);
         let value = into.value(place, write);
         reader.set_source(write, value);
-        reader.waits = !reader.access.accepts(value);
         let rank = into.rank(place, write) + 1;
         scratch.view = prefix;
         (write, reader, rank)

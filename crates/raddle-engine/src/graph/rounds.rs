@@ -1,8 +1,8 @@
 //! Loops that wait.
 //!
-//! A thread that reads, has no effect, and comes back to the same read in the same state *goes round*: it waits for one of the
-//! values it read to change. What it read meanwhile is of no consequence, so it is taken back, and the thread goes on when there
-//! is something new to read. The search stays finite, and an execution is counted once no matter how often a thread looked.
+//! A thread that reads, has no effect, and comes back to the same read in the same state *goes round*. The last value that it
+//! read on the way was in vain: whenever the thread comes there with the same past, it waits until it can read something
+//! else, as if it locked a mutex. So the search stays finite, and an execution is counted once no matter how often a thread looked.
 //!
 //! Loops that give way to other threads (`yield_now`) are taken to wait, too, though they may count their rounds.
 
@@ -12,10 +12,8 @@ pub(crate) struct Rounds {
     reads: Vec<Read>,
     /// How often it has given way.
     yields: u32,
-    /// Nobody else can go on: what it reads stays.
-    pub(crate) last: bool,
-    /// It will never go on.
-    pub(crate) stuck: bool,
+    /// Nobody else can go on, so it is not held back.
+    pub(crate) free: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,27 +32,24 @@ struct Read {
 pub(crate) enum Round {
     /// It does not go round, as far as one can see.
     None,
-    /// It goes round since the event with this number.
-    Since(u32),
-    /// It came by here before; whether its state is the same should be known from the first time on.
-    Perhaps,
+    /// It came by here before, at the event with this number; whether its state is the same has to be known from then on.
+    Perhaps { po: u32 },
+    /// It goes round since the event with this number, because its state is the same or, if that is not `proven`, because it
+    /// gave way meanwhile.
+    Since { po: u32, proven: bool },
 }
 
 impl Rounds {
     /// The thread begins.
     pub(crate) fn begin(&mut self) {
-        self.reads.clear();
-        self.yields = 0;
-        self.last = false;
-        self.stuck = false;
+        self.reset();
+        self.free = false;
     }
 
     /// The thread had an effect, or waited.
     #[inline]
     pub(crate) fn reset(&mut self) {
-        if !self.reads.is_empty() {
-            self.reads.clear();
-        }
+        self.reads.clear();
         self.yields = 0;
     }
 
@@ -65,24 +60,26 @@ impl Rounds {
 
     /// Whether the thread, which is about to read, goes round. `state` looks at the machine.
     pub(crate) fn look(&mut self, pc: usize, address: usize, state: impl FnOnce() -> Option<u64>) -> Round {
-        let (yields, last) = (self.yields, self.last);
         let Some(read) = self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) else {
             return Round::None;
         };
-        if read.yields != yields && !last {
-            return Round::Since(read.po);
+        if self.free {
+            return Round::None;
+        }
+        if read.yields != self.yields {
+            return Round::Since { po: read.po, proven: false };
         }
         let state = state();
         match read.state {
-            Some(before) if state == Some(before) => Round::Since(read.po),
+            Some(before) if state == Some(before) => Round::Since { po: read.po, proven: true },
             Some(_) => {
-                // Counts its rounds.
+                // It counts its rounds.
                 read.state = state;
                 Round::None
             }
             None => {
                 read.state = state;
-                Round::Perhaps
+                Round::Perhaps { po: read.po }
             }
         }
     }

@@ -85,7 +85,6 @@ fn explore(
                     value: Some(memory[place]),
                 }),
                 follows: NONE,
-                pc: 0,
             });
             match answer {
                 Answer::Done { read, write } => {

@@ -212,11 +212,27 @@ pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32)
 pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
     let child = engine.next_child();
     engine.take_other_step(Access::Spawn(child), Order::Relaxed, NONE);
-    engine.make_thread_with_number(child.into(), start)
+    let parent = engine.current_id();
+    engine.make_thread_with_number(child.into(), start);
+    engine.threads[usize::from(child)].parent = parent;
+    child
+}
+
+/// The current thread looks at something of std's, perhaps at how many threads of a scope are `running`, at its end. It waits for
+/// them and joins them one after another, because the order in which they end makes no difference.
+pub(super) fn end_scope(engine: &mut Engine, running: impl Fn() -> bool) {
+    let me = engine.current_id();
+    while running() && engine.has_children(me) {
+        engine.block(State::JoinScope, SwitchReason::Joining);
+    }
+    while let Some(child) = engine.next_ended_child(me) {
+        joined(engine, child);
+    }
 }
 
 /// A thread that was waited for has ended.
 pub(super) fn joined(engine: &mut Engine, thread: ThreadId) {
+    engine.threads[usize::from(thread)].known_to_parent = true;
     let last = engine.last_event_of(thread);
     engine.take_other_step(Access::Join(thread), Order::Relaxed, last);
 }

@@ -141,7 +141,7 @@ fn rollback_ranges(heap_block: usize) -> Vec<Range<usize>> {
 }
 
 /// The pages of the program's statics, except those that become read-only after relocation.
-fn statics() -> Vec<Range<usize>> {
+pub(crate) fn statics() -> Vec<Range<usize>> {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, ranges: *mut c_void) -> c_int {
         // SAFETY: the loader passes valid headers, the caller a valid vector; the first object is the program itself.
         unsafe {

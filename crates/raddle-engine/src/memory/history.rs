@@ -64,6 +64,15 @@ struct Stale {
     times: u8,
 }
 
+impl Store {
+    /// A store that the thread makes now.
+    #[inline(always)]
+    fn by(thread: ThreadId, order: Order, value: u128, sync: &Sync, message: Message) -> Store {
+        let fences = (order == Order::SeqCst).then(|| sync.fences());
+        Store { value, message, writer: thread, time: sync.now(thread), fences, is_rmw: false }
+    }
+}
+
 impl History {
     /// Begins anew, with a value that everybody knows.
     pub(super) fn begin(&mut self, value: u128, message: Message) {
@@ -136,36 +145,19 @@ impl History {
             0 => end,
             _ => (1..end).rev().filter(|&store| !self.stores[store].is_rmw).nth(back - 1).unwrap_or(end),
         };
-        let mut message = Message::default();
-        let time = sync.now(thread);
-        let fences = (order == Order::SeqCst).then(|| sync.fences());
-        self.insert(
-            place,
-            Store { value, message: Message::default(), writer: thread, time, fences, is_rmw: false },
-        );
+        self.insert(place, Store::by(thread, order, value, sync, Message::default()));
         self.note_seen(sync, thread, place);
-        sync.store(thread, order, &mut message);
-        self.stores[place].message = message;
+        sync.store(thread, order, &mut self.stores[place].message);
         self.forget_oldest();
     }
 
     /// A thread reads the newest store and stores at once.
     pub(super) fn rmw(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, value: u128) {
         let read = self.last();
-        let mut message = self.stores[read].message.clone();
-        let time = sync.now(thread);
-        let fences = (order == Order::SeqCst).then(|| sync.fences());
-        self.stores.push(Store {
-            value,
-            message: Message::default(),
-            writer: thread,
-            time,
-            fences,
-            is_rmw: true,
-        });
+        let message = self.stores[read].message.clone();
+        self.stores.push(Store { is_rmw: true, ..Store::by(thread, order, value, sync, message) });
         self.note_seen(sync, thread, read + 1);
-        sync.rmw(thread, order, &mut message);
-        self.stores[read + 1].message = message;
+        sync.rmw(thread, order, &mut self.stores[read + 1].message);
         self.forget_oldest();
     }
 

@@ -33,9 +33,19 @@ pub struct Access {
     pub order: Order,
     /// The value that memory holds there, before the access.
     pub held: u128,
-    /// Whether it is made by code that is trusted to be right, parts of which are not instrumented: it has no choice, and what
-    /// it finds may come from stores that were not announced.
-    pub trusted: bool,
+    /// What is known about the code that makes it.
+    pub trust: Trust,
+}
+
+/// What is known about the code that makes an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Nothing: all that the memory model allows may happen.
+    Nothing,
+    /// It is right, so that sequential consistency will do.
+    Right,
+    /// It is right, and parts of it are not instrumented: what it finds may come from stores that were not announced.
+    PartlySeen,
 }
 
 /// Chooses one of several ways in which memory can behave, by its number. 0 is what sequential consistency would have; higher
@@ -126,14 +136,14 @@ impl Memory {
 
     #[inline]
     fn is_weak_for(&self, access: Access) -> bool {
-        self.model == Model::Rc11 && !access.trusted
+        self.model == Model::Rc11 && access.trust == Trust::Nothing
     }
 
     /// The history of a place, as far as it explains what memory holds.
     #[inline]
-    fn find(&mut self, Access { place, held, trusted, .. }: Access) -> (&mut Sync, &mut History) {
+    fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
         let (history, known) = self.table.find(place);
-        if !known && !trusted {
+        if !known && trust != Trust::PartlySeen {
             history.begin(held, Message::default());
         } else if !known || history.newest() != held {
             // Where code wrote that is not instrumented, it may have meant to synchronise.

@@ -1,6 +1,7 @@
 //! A failure as a page in the terminal: what went wrong, who waits for whom, and how it came about.
 
 mod calls;
+mod fault;
 mod interest;
 mod interleaving;
 mod layout;
@@ -32,6 +33,9 @@ pub use style::Style;
 pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     let mut page = text::Page::new(style);
     summary::headline(failure, &mut page);
+    if let Some(fault) = &failure.fault {
+        fault::steps(failure, fault, &mut page);
+    }
     summary::threads(failure, &mut page);
     if let Some(scenario) = &failure.scenario {
         scenario::table(scenario, &mut page);

@@ -131,6 +131,7 @@ pub(super) fn place(action: &Action) -> Option<&Place> {
         | Action::Store { place, .. }
         | Action::Rmw { place, .. }
         | Action::Cas { place, .. }
+        | Action::Access { place, .. }
         | Action::Wait { place, .. }
         | Action::Woken { place, .. }
         | Action::Wake { place, .. } => Some(place),

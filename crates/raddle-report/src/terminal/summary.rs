@@ -5,7 +5,7 @@ use std::path::Path;
 use super::calls::{Lines, calls, short};
 use super::text::{Line, Page, Paint};
 use super::words;
-use crate::failure::{Action, Failure, Kind, ThreadEnd};
+use crate::failure::{Action, Failure, Kind, ThreadEnd, Trace};
 
 /// Prints what went wrong, where, and the message.
 pub(super) fn headline(failure: &Failure, page: &mut Page) {
@@ -24,6 +24,11 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
         Kind::LostWakeUp => "lost wake-up",
         Kind::NotObstructionFree => "not obstruction-free",
         Kind::NotLockFree => "not lock-free",
+        Kind::DataRace => "data race",
+        Kind::UseAfterFree => "use after free",
+        Kind::DoubleFree => "double free",
+        Kind::InvalidFree => "invalid free",
+        Kind::MemoryLeak => "memory leak",
     };
     let test = format!(" in test `{}`", failure.test);
     page.wrapped(0, 2, Line::of(Paint::Error, format!("error: {what}")).with(Paint::Bold, test));
@@ -51,8 +56,8 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
         .map(|(thread, state)| (thread as u32, &state.end))
         .filter(|(_, end)| !matches!(end, ThreadEnd::Finished | ThreadEnd::Panicked))
         .collect();
-    // Where one thread panicked, how far the others had come is in the interleaving.
-    if unfinished.is_empty() || matches!(failure.kind, Kind::Panic) {
+    // Where one thread panicked or misused memory, how far the others had come is in the interleaving.
+    if unfinished.is_empty() || failure.fault.is_some() || matches!(failure.kind, Kind::Panic) {
         return;
     }
     page.blank();
@@ -119,6 +124,14 @@ pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut P
 /// The line of the user's code where it went wrong, and in which thread.
 fn scene(failure: &Failure) -> Option<(u32, String)> {
     let trace = &failure.trace;
+    if let Some(fault) = &failure.fault {
+        // The step that went wrong is the last one; of a leak it is where the first block came from.
+        let step = match failure.kind {
+            Kind::MemoryLeak => fault.steps.first()?,
+            _ => fault.steps.last()?,
+        };
+        return place_of(trace, step.at).map(|place| (step.thread, place));
+    }
     let event = match failure.kind {
         Kind::Panic => {
             trace.events.iter().rev().find(|event| matches!(event.action, Action::Panic { .. }))?
@@ -128,13 +141,17 @@ fn scene(failure: &Failure) -> Option<(u32, String)> {
         }
         _ => return None,
     };
-    let mut at = event.at;
+    place_of(trace, event.at).map(|place| (event.thread, place))
+}
+
+/// The innermost line of the user's code on a stack.
+fn place_of(trace: &Trace, mut at: Option<u32>) -> Option<String> {
     while let Some(node) = at.and_then(|index| trace.stacks.get(index as usize)) {
         let frame = trace.frames.get(node.frame as usize)?;
         if !frame.internal {
             let file = frame.file.as_deref()?;
             let place = frame.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
-            return Some((event.thread, place));
+            return Some(place);
         }
         at = node.caller.filter(|&caller| Some(caller) < at);
     }

@@ -1,7 +1,7 @@
 //! Events, orders, values and thread names in words.
 
 use super::places::Places;
-use crate::failure::{Action, Failure, Order, Switch, ThreadEnd, Value};
+use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value};
 
 /// How a thread is named everywhere: `T1`.
 pub(super) fn tag(thread: u32) -> String {
@@ -69,6 +69,9 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
             let woken: Vec<_> = woken.iter().map(|&thread| tag(thread)).collect();
             format!("wakes {} ({})", woken.join(", "), places.name(place))
         }
+        Action::Access { place, kind } => format!("{} {}", does(*kind), places.name(place)),
+        Action::Allocate { size, .. } => format!("allocates {}", counted(*size, "byte")),
+        Action::Free { .. } => "frees it".to_owned(),
         Action::Spawn { thread } => format!("spawns {}", tag(*thread)),
         Action::Join { thread } => format!("joins {}", tag(*thread)),
         Action::Begin => "begins".to_owned(),
@@ -79,6 +82,18 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
         Action::Call { call } => call.clone(),
         Action::Return { call, result } => format!("{call} -> {result}"),
         Action::Note { text } => text.clone(),
+    }
+}
+
+/// What a thread does to memory.
+pub(super) fn does(what: Did) -> &'static str {
+    match what {
+        Did::Allocate => "allocates",
+        Did::Free => "frees",
+        Did::Read => "reads",
+        Did::Write => "writes",
+        Did::AtomicRead => "atomically reads",
+        Did::AtomicWrite => "atomically writes",
     }
 }
 

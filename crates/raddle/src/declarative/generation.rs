@@ -80,7 +80,11 @@ impl<'d> Generation<'d> {
     }
 
     fn make(&mut self) -> Plan {
-        let size = self.current_size();
+        let most = self.current_size();
+        let mut up_to = |least: usize, most: usize| least + self.random.below(most - least + 1);
+        let (before, after) = (up_to(0, most.before), up_to(0, most.after));
+        let lengths: Vec<usize> = (0..most.threads).map(|_| up_to(1, most.per_thread)).collect();
+        let size = Size { before, after, ..most };
         let mut growth = Growth::default();
         let mut plan = Plan::default();
         for _ in 0..size.before {
@@ -93,8 +97,8 @@ impl<'d> Generation<'d> {
             plan.init.extend(call);
         }
         plan.threads = vec![Vec::new(); size.threads];
-        for _ in 0..size.per_thread {
-            for thread in 0..size.threads {
+        for position in 0..size.per_thread {
+            for thread in (0..size.threads).filter(|&thread| position < lengths[thread]) {
                 let before: Vec<&Invocation> = plan.init.iter().chain(&plan.threads[thread]).collect();
                 let suits = |operation: usize| {
                     may_call(self.subject, &self.groups, operation, thread)

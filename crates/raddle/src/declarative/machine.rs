@@ -20,6 +20,7 @@ use super::verify::{Order, Verdict, Verification};
 use crate::explain::explain;
 use crate::explorer::{self, TRACE_LIMIT, classifier, namer};
 use crate::options::{Memory, Options, Strategy};
+use crate::suppress::suppress;
 use crate::{build, replay};
 
 /// What is asked of an object besides right results.
@@ -49,6 +50,7 @@ pub(crate) struct Searched {
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
     pub(crate) kind: Kind,
+    pub(crate) outcome: Outcome,
     pub(crate) schedule: Schedule,
     pub(crate) switches: u64,
     pub(crate) steps: u64,
@@ -87,11 +89,12 @@ impl Machine<'_> {
             switches.set(ended.switches);
             self.judge(plan, ended, &place, &complaint)
         };
-        let mut search = Search::new(&config, self.strategy(plan), classifier);
+        let mut search = self.new_search(&config, plan);
         let report = search.run(&mut || execute(self.subject, plan, &place), &mut judge);
         drop(search);
         let wrong = report.failure.map(|found| Wrong {
             kind: kind_of(&found.outcome, &complaint.borrow()),
+            outcome: found.outcome,
             schedule: found.schedule,
             switches: switches.get(),
             steps: found.steps,
@@ -112,13 +115,18 @@ impl Machine<'_> {
         let mut judge = |ended: &Ended<'_>| {
             execution += 1;
             let outcome = self.judge(plan, ended, &place, &complaint);
-            if outcome == Outcome::Passed || matches!(outcome, Outcome::Diverged { .. }) {
+            // Neither right nor wrong: the engine takes them back.
+            if matches!(
+                outcome,
+                Outcome::Passed | Outcome::Diverged { .. } | Outcome::Abandoned | Outcome::Again
+            ) {
                 return outcome;
             }
             let better = (ended.switches, ended.steps) < (best.switches, best.steps);
             if better && kind_of(&outcome, &complaint.borrow()) == wrong.kind {
                 best = Wrong {
                     kind: wrong.kind,
+                    outcome,
                     schedule: ended.schedule(),
                     switches: ended.switches,
                     steps: ended.steps,
@@ -127,7 +135,7 @@ impl Machine<'_> {
             }
             Outcome::Passed
         };
-        let mut search = Search::new(&config, self.strategy(plan), classifier);
+        let mut search = self.new_search(&config, plan);
         search.run(&mut || execute(self.subject, plan, &place), &mut judge);
         drop(search);
         best
@@ -146,10 +154,10 @@ impl Machine<'_> {
             outcome
         };
         let mut run = || execute(self.subject, plan, &place);
-        let mut search = Search::new(&config, self.strategy(plan), classifier);
+        let mut search = self.new_search(&config, plan);
         let limit_time = wrong.kind == Kind::TimeLimit;
         let mut record = |search: &mut Search<'_>| {
-            let trace = Trace::new(TRACE_LIMIT, wrong.steps);
+            let trace = Trace::new(TRACE_LIMIT, wrong.steps).watching(&wrong.outcome);
             search.replay(&wrong.schedule, &mut run, &mut judge, trace, namer(), limit_time)
         };
         let (found, trace) = record(&mut search);
@@ -187,6 +195,7 @@ impl Machine<'_> {
             threads: Vec::new(),
             scenario: Some(describe(self.subject, plan, &wrong.results)),
             reasons: wrong.reasons.clone(),
+            fault: None,
             trace: failure::Trace::default(),
             file: None,
         }
@@ -209,7 +218,7 @@ impl Machine<'_> {
             self.decorate(plan, failure, &complaint.borrow(), told.borrow().as_ref());
         };
         let mut run = || execute(self.subject, plan, &place);
-        replay::replay_with(request, &config, self.at, &mut run, &mut judge, &decorate)
+        replay::replay_with(request, &config, &self.options.suppress, self.at, &mut run, &mut judge, &decorate)
     }
 
     fn config(&self, effort: Effort) -> Config {
@@ -217,6 +226,12 @@ impl Machine<'_> {
             Options { executions: effort.executions, budget: effort.time, workers: 1, ..self.options.clone() };
         let config = explorer::config(&options, None, self.owned, self.exploration);
         Config { prove_spins: self.demands.obstruction_free, ..config }
+    }
+
+    fn new_search<'c>(&self, config: &'c Config, plan: &Plan) -> Search<'c> {
+        let mut search = Search::new(config, self.strategy(plan), classifier);
+        search.suppress(|| suppress(&self.options.suppress));
+        search
     }
 
     fn strategy(&self, plan: &Plan) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {

@@ -1,10 +1,10 @@
 //! The specification as `raddle-check` wants it: states, calls and results are numbers.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use raddle_check::{Model, Value as Part};
+use rustc_hash::FxHashMap as HashMap;
 
 use super::history::Step;
 use super::scenario::{Invocation, Origin};
@@ -103,7 +103,7 @@ struct Results {
     by_text: HashMap<(usize, String), ResultId>,
     texts: Vec<String>,
     /// Values that the specification returned, by operation.
-    expected: HashMap<usize, Vec<(Rc<Value>, ResultId)>>,
+    expected: Vec<Vec<(Rc<Value>, ResultId)>>,
     /// The values of the execution that is being verified: they are compared where texts differ.
     live: Vec<(ResultId, *const dyn ErasedValue)>,
 }
@@ -325,7 +325,7 @@ impl Results {
 
     /// The number of an equal value among the first `most` that the specification returned.
     fn find(&self, operation: usize, value: &dyn ErasedValue, most: usize) -> Option<ResultId> {
-        let expected = self.expected.get(&operation)?;
+        let expected = self.expected.get(operation)?;
         expected.iter().take(most).find(|(known, _)| known.same(value)).map(|&(_, id)| id)
     }
 
@@ -337,7 +337,10 @@ impl Results {
                 let id = known.unwrap_or_else(|| self.named(operation, value.text()));
                 let value = Rc::new(value);
                 if known.is_none() {
-                    self.expected.entry(operation).or_default().push((Rc::clone(&value), id));
+                    if self.expected.len() <= operation {
+                        self.expected.resize(operation + 1, Vec::new());
+                    }
+                    self.expected[operation].push((Rc::clone(&value), id));
                 }
                 Seen::Result(Some(value), id)
             }

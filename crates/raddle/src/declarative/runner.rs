@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use raddle_check::Contract;
 use raddle_engine::global::GLOBAL;
-use raddle_report::Failure;
+use raddle_report::{Failure, Kind};
 
 use super::coverage::{Coverage, Covered};
 use super::generation::{Generation, Size};
@@ -114,6 +114,14 @@ fn say_stress_only() {
     });
 }
 
+/// Whether failures of these kinds may be the same one. Of threads that do not return, stress cannot say more.
+fn same_class(found: Kind, stressed: Kind) -> bool {
+    match stressed {
+        Kind::TimeLimit => matches!(found, Kind::Deadlock | Kind::Livelock | Kind::TimeLimit),
+        _ => found == stressed,
+    }
+}
+
 struct Runner<'d> {
     definition: &'d Definition,
     machine: Machine<'d>,
@@ -144,49 +152,66 @@ impl Runner<'_> {
         let mut coverage = Coverage { seed, ..Coverage::default() };
         let mut generation =
             Generation::new(&self.definition.subject, self.definition.size, iterations, seed);
+        let mut plans = Vec::new();
         for plan in known.into_iter().chain(custom) {
             if !generation.has_seen(&plan) {
-                coverage.scenarios.push(self.cover(plan)?);
+                coverage.scenarios.push(self.cover(&plan)?);
+                plans.push(plan);
             }
         }
         for _ in 0..iterations {
-            if self.time_left().is_some_and(|left| left.is_zero()) {
+            // By itself, stress takes its time from each scenario; there is no point in more than that allows.
+            let planned = ALONE * plans.len() as u32;
+            if self.is_out_of_time(true)
+                || !self.model_checks() && self.time_left().is_some_and(|left| left < planned)
+            {
                 break;
             }
             let Some(plan) = generation.next() else { break };
-            coverage.scenarios.push(self.cover(plan)?);
+            coverage.scenarios.push(self.cover(&plan)?);
+            plans.push(plan);
+        }
+        // Real threads leave traces in memory that virtual ones would see: they come last.
+        for (covered, plan) in coverage.scenarios.iter_mut().zip(plans) {
+            if self.stresses(&plan) && !self.is_out_of_time(false) {
+                let stressed = self.stress(&plan, self.stress_effort(covered.complete));
+                covered.stress = stressed.executions;
+                if let Some(wrong) = stressed.wrong {
+                    return Err(self.fail_stressed(plan, wrong));
+                }
+            }
         }
         coverage.elapsed = self.begin.elapsed();
         Ok(coverage)
+    }
+
+    /// Whether the budget is spent, or what model checking may take of it if stress is to follow.
+    fn is_out_of_time(&self, model_checking: bool) -> bool {
+        let Some(budget) = self.machine.options.budget else { return false };
+        let share = if model_checking && self.definition.mode == Mode::Both { 0.8 } else { 1.0 };
+        self.begin.elapsed() >= budget.mul_f64(share)
     }
 
     fn time_left(&self) -> Option<Duration> {
         self.machine.options.budget.map(|budget| budget.saturating_sub(self.begin.elapsed()))
     }
 
-    /// Tries a scenario.
-    fn cover(&mut self, plan: Plan) -> Result<Covered, Box<Failure>> {
+    /// Model checks a scenario.
+    fn cover(&mut self, plan: &Plan) -> Result<Covered, Box<Failure>> {
         let effort = Effort { executions: self.definition.executions, time: self.time_left() };
         let mut covered = Covered {
             scenario: plan.text(&self.definition.subject),
             executions: 0,
             complete: false,
-            strategy: strategy_of(&self.machine.options, &plan).to_string(),
+            strategy: strategy_of(&self.machine.options, plan).to_string(),
             stress: 0,
         };
         if self.model_checks() {
-            let searched = self.machine.search(&plan, effort);
+            let searched = self.machine.search(plan, effort);
             covered.executions = searched.executions;
             covered.complete = searched.complete;
             if let Some(wrong) = searched.wrong {
-                return Err(self.fail(plan, wrong));
-            }
-        }
-        if self.stresses(&plan) {
-            let stressed = self.stress(&plan, self.stress_effort());
-            covered.stress = stressed.executions;
-            if let Some(wrong) = stressed.wrong {
-                return Err(self.fail_stressed(plan, wrong));
+                return Err(self.fail(plan.clone(), wrong));
             }
         }
         Ok(covered)
@@ -213,9 +238,13 @@ impl Runner<'_> {
         wanted && !self.stuck && stress::is_possible(&self.definition.subject, plan)
     }
 
-    /// Beside model checking, stress is an addition; by itself, it is all there is.
-    fn stress_effort(&self) -> stress::Effort {
-        let most = if self.model_checks() { BESIDE } else { ALONE };
+    /// Beside model checking, stress is an addition, the more so where that was complete; by itself, it is all there is.
+    fn stress_effort(&self, complete: bool) -> stress::Effort {
+        let most = match (self.model_checks(), complete) {
+            (true, true) => BESIDE / 4,
+            (true, false) => BESIDE,
+            (false, _) => ALONE,
+        };
         stress::Effort {
             executions: self.definition.executions,
             time: self.time_left().map_or(most, |left| left.min(most)),
@@ -227,8 +256,10 @@ impl Runner<'_> {
     fn fail_stressed(&mut self, plan: Plan, wrong: stress::Wrong) -> Box<Failure> {
         if self.model_checks() {
             let effort = Effort { executions: 4 * self.definition.executions.max(10_000), time: None };
-            if let Some(wrong) = self.machine.search(&plan, effort).wrong {
-                return self.fail(plan, wrong);
+            // Only the same: what real threads left in memory may lead to other failures.
+            let found = self.machine.search(&plan, effort).wrong;
+            if let Some(found) = found.filter(|found| same_class(found.kind, wrong.kind)) {
+                return self.fail(plan, found);
             }
         }
         let kind = wrong.kind;
@@ -239,7 +270,7 @@ impl Runner<'_> {
                 if begin.elapsed() > MINIMISING || self.stuck {
                     return None;
                 }
-                let effort = stress::Effort { executions: 20_000, time: BESIDE, ..self.stress_effort() };
+                let effort = stress::Effort { executions: 20_000, time: BESIDE, ..self.stress_effort(false) };
                 self.stress(candidate, effort).wrong.filter(|wrong| wrong.kind == kind)
             }),
             false => (plan, wrong),

@@ -3,12 +3,11 @@
 //! Everything here runs while the execution's memory is whole, and in the engine's memory: what it learns serves the
 //! executions that follow.
 
-use std::collections::HashMap;
-
 use raddle_check::verdict::{Verdict as Checked, Violation};
 use raddle_check::{Checker, Contract, History, Model, Operation, Outcome, Verifier};
 
 use raddle_report::failure::Kind;
+use rustc_hash::FxHashMap;
 
 use super::history::{Log, Note, Progress, Step};
 use super::model::{CallId, Input, ObjectModel, Output, Position};
@@ -33,10 +32,16 @@ struct Learnt<'d> {
     model: ObjectModel<'d>,
     verifier: Verifier<ObjectModel<'d>>,
     /// Verdicts on histories of the plan.
-    known: HashMap<Box<[u32]>, Verdict>,
+    known: FxHashMap<Box<[u32]>, Verdict>,
     key: Vec<u32>,
     plan: u64,
     calls: Vec<CallId>,
+    /// The operation of each call.
+    operations: Vec<usize>,
+    /// Some call may wait by design.
+    waits: bool,
+    /// What the last log said, kept for its memory.
+    seen: Seen,
 }
 
 /// What a history says about the order of calls of different threads.
@@ -93,7 +98,7 @@ impl Verdict {
 const MOST_LEARNT: usize = 1 << 16;
 
 /// Verdicts kept for one plan.
-const MOST_KNOWN: usize = 1 << 18;
+const MOST_KNOWN: usize = 1 << 14;
 
 impl<'d> Verification<'d> {
     pub(crate) fn new(
@@ -118,14 +123,17 @@ impl<'d> Verification<'d> {
     pub(crate) fn verify(&mut self, plan: &Plan, log: &Log, order: Order) -> Verdict {
         let subject = self.subject;
         let learnt = self.learn(plan);
-        let history = Seen::new(subject, learnt, plan, log);
-        history.add_order(&mut learnt.key, log, order);
+        let mut seen = std::mem::take(&mut learnt.seen);
+        seen.read(subject, learnt, plan, log);
+        seen.write_key(&mut learnt.key, log, order);
         if let Some(&verdict) = learnt.known.get(learnt.key.as_slice()) {
+            learnt.seen = seen;
             learnt.model.forget_values();
             self.remembered += 1;
             return verdict;
         }
-        let verdict = decide(learnt, plan, log, &history, order);
+        let verdict = decide(learnt, plan, log, &seen, order);
+        learnt.seen = seen;
         learnt.model.forget_values();
         if learnt.known.len() < MOST_KNOWN {
             let key = learnt.key.as_slice().into();
@@ -139,8 +147,9 @@ impl<'d> Verification<'d> {
     pub(crate) fn explain(&mut self, plan: &Plan, log: &Log, order: Order) -> Vec<String> {
         let (subject, contract) = (self.subject, self.contract);
         let learnt = self.learn(plan);
-        let history = Seen::new(subject, learnt, plan, log);
-        let reasons = reasons(contract, learnt, plan, log, &history, order);
+        let mut seen = Seen::default();
+        seen.read(subject, learnt, plan, log);
+        let reasons = reasons(contract, learnt, plan, log, &seen, order);
         learnt.model.forget_values();
         reasons
     }
@@ -158,24 +167,32 @@ impl<'d> Verification<'d> {
             Learnt {
                 verifier: Verifier::new(model.clone(), contract),
                 model,
-                known: HashMap::new(),
+                known: FxHashMap::default(),
                 key: Vec::new(),
                 plan: 0,
                 calls: Vec::new(),
+                operations: Vec::new(),
+                waits: false,
+                seen: Seen::default(),
             }
         });
         if learnt.plan != number {
             learnt.plan = number;
             learnt.known.clear();
             learnt.calls = plan.calls().map(|invocation| learnt.model.call(invocation)).collect();
+            learnt.operations = plan.calls().map(|invocation| invocation.operation).collect();
+            learnt.waits = learnt.operations.iter().any(|&operation| subject.operations[operation].may_suspend());
         }
         learnt
     }
 }
 
 /// The steps of a log, each with the call it belongs to.
+#[derive(Default)]
 struct Seen {
     steps: Vec<SeenStep>,
+    /// The step that each call is in.
+    open: Vec<Option<usize>>,
     /// Calls that wait when nothing can happen any more.
     waiting: Vec<(CallId, u32, bool)>,
 }
@@ -213,14 +230,14 @@ struct Told {
 }
 
 impl Seen {
-    /// Also leaves what tells the history from others in `learnt.key`.
-    fn new(subject: &Subject, learnt: &mut Learnt<'_>, plan: &Plan, log: &Log) -> Seen {
-        let mut steps: Vec<SeenStep> = Vec::with_capacity(log.notes.len());
-        let mut open: Vec<Option<usize>> = vec![None; learnt.calls.len()];
+    /// Reads a log of the plan.
+    fn read(&mut self, subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) {
+        let Seen { steps, open, waiting } = self;
+        steps.clear();
+        open.clear();
+        open.resize(learnt.calls.len(), None);
         let mut time = 0;
         let mut last_ended = false;
-        let mut operations = plan.calls().map(|invocation| invocation.operation);
-        let operations: Vec<usize> = operations.by_ref().collect();
         for (number, note) in log.notes.iter().enumerate() {
             // Only whether a step ended before another began can matter.
             let ends = matches!(note, Note::Ended(..));
@@ -235,7 +252,7 @@ impl Seen {
                     steps.push(SeenStep { call: *call, step: *step, begun: time, ended: None, notes });
                 }
                 Note::Ended(call, answer) => {
-                    let output = learnt.model.result(operations[*call], answer);
+                    let output = learnt.model.result(learnt.operations[*call], answer);
                     if let Some(step) = open[*call].take() {
                         steps[step].ended = Some((time, output));
                         steps[step].notes.1 = Some(number);
@@ -243,12 +260,18 @@ impl Seen {
                 }
             }
         }
-        let waiting = waiting(subject, learnt, plan, log);
         // In the order of the plan: which of two steps that overlap began first does not matter.
         steps.sort_by_key(|step| step.call);
-        let key = &mut learnt.key;
+        waiting.clear();
+        if learnt.waits {
+            waiting.extend(waiting_calls(subject, learnt, plan, log));
+        }
+    }
+
+    /// Writes down what tells the history from others.
+    fn write_key(&self, key: &mut Vec<u32>, log: &Log, order: Order) {
         key.clear();
-        for step in &steps {
+        for step in &self.steps {
             let (ended, output) = match step.ended {
                 None => (u32::MAX, 0),
                 Some((ended, Output::Result(id) | Output::Eventually(id))) => (ended, 4 + id),
@@ -256,9 +279,9 @@ impl Seen {
                 Some((ended, Output::Cancelled)) => (ended, 2),
                 Some((ended, Output::AtRest)) => (ended, 3),
             };
-            key.extend([step.call as u32, step.step as u32, step.begun, ended, output]);
+            key.extend([(step.call as u32) << 2 | step.step as u32, step.begun, ended, output]);
         }
-        Seen { steps, waiting }
+        self.add_order(key, log, order);
     }
 
     /// Adds to the key what tells histories apart whose steps are ordered in this way.
@@ -364,11 +387,8 @@ impl Seen {
 }
 
 /// The calls that wait when nothing can happen any more.
-fn waiting(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Vec<(CallId, u32, bool)> {
+fn waiting_calls(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Vec<(CallId, u32, bool)> {
     let may_wait = |operation: usize| subject.operations[operation].may_suspend();
-    if !plan.calls().any(|invocation| may_wait(invocation.operation)) {
-        return Vec::new();
-    }
     let progress = log.progress(plan.len());
     let calls = plan.calls().zip(progress).enumerate();
     calls

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::axioms::{Event, Graph};
 use crate::event::Order::{self, *};
-use crate::memory::{Access, Memory, Model, Place};
+use crate::memory::{Access, Memory, Model, Place, Trust};
 use crate::rng::Rng;
 use crate::thread::ThreadId;
 
@@ -129,7 +129,7 @@ impl Program {
                 place: place(location),
                 order,
                 held: stored[location].last().unwrap().0,
-                trusted: false,
+                trust: Trust::Nothing,
             };
             let mut chosen = 0;
             let choose = |ways| {

@@ -1,0 +1,280 @@
+//! What accesses to memory mean besides their effect: whether the memory is there, and whether another access races.
+
+use std::collections::HashMap;
+
+use super::{Engine, Outcome};
+use crate::fault::{Access, AccessKind, Fault};
+use crate::global::GLOBAL;
+use crate::hooks::Caller;
+use crate::isolate::heap::{self, Refusal};
+use crate::memory::Place;
+use crate::race::{Calls, Earlier, Moment, Races};
+use crate::site::Site;
+use crate::stack::{self, SlotStack};
+use crate::thread::ThreadId;
+use crate::trace::{Action, CallFrame};
+
+/// What is needed to look for data races.
+#[derive(Debug, Default)]
+pub(crate) struct RaceDetector {
+    pub(crate) races: Races,
+    /// The threads whose stacks and thread-locals others have accessed: until then, their own accesses to them cannot
+    /// race.
+    shared: Vec<bool>,
+    /// Whether races at a code address are none of the user's concern, by what was said of it before.
+    suppressed: HashMap<Calls, bool>,
+}
+
+/// Says whether races at these return addresses are not to be reported.
+pub type Suppress = Box<dyn FnMut(&[usize]) -> bool>;
+
+impl Engine {
+    /// Begins an execution.
+    pub(super) fn forget_accesses(&mut self) {
+        if let Some(detector) = &mut self.detector {
+            detector.races.begin();
+            detector.shared.clear();
+        }
+    }
+
+    /// The current thread reaches an atomic access: the memory must be there. Returns the time of the access, which the
+    /// access itself may advance.
+    #[inline(always)]
+    pub(crate) fn reach(&mut self, place: Place, kind: AccessKind) -> u32 {
+        if heap::is_freed(place.address) {
+            self.use_after_free(place.address, place.size.into(), kind);
+        }
+        self.now()
+    }
+
+    /// The current thread has made an atomic access that began at `time`. Those of the standard library are right, whatever
+    /// parts of it are not seen.
+    #[inline(always)]
+    pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
+        if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw) {
+            self.look_for_races(place.address, place.size.into(), kind, caller, time);
+        }
+    }
+
+    /// The current thread makes a plain access.
+    #[inline(always)]
+    pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
+        if let Some(owner) = stack::owner(address) {
+            // Nothing else can be wrong with it.
+            let Some(detector) = &mut self.detector else { return };
+            if detector.is_private(owner, self.current) {
+                return;
+            }
+        }
+        if heap::is_freed(address) {
+            self.use_after_free(address, size, kind);
+        }
+        if self.trace.is_some() {
+            self.record_watched(address, size, kind);
+        }
+        if self.detector.is_some() {
+            let time = self.now();
+            self.look_for_races(address, size, kind, caller, time);
+        }
+    }
+
+    /// The current thread frees a block: whatever it held is over for everybody.
+    pub(crate) fn freeing(&mut self, address: usize) {
+        let Some(block) = heap::block_of(address).filter(|block| block.start == address) else { return };
+        self.record_block(Action::Free { address });
+        let me = self.current;
+        let Engine { detector, memory, .. } = self;
+        if let Some(detector) = detector
+            && let Some(memory) = memory
+        {
+            let bytes = block.start..block.start + block.size;
+            let clock = &memory.sync.view(me).clock;
+            if let Err(earlier) = detector.races.free(bytes, me, |thread, time| clock.knows(thread, time)) {
+                let access = Access { address, size: block.size, thread: me, kind: AccessKind::Free };
+                self.race(earlier, access, [0; 4]);
+            }
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.forget(block.start..block.start + block.size);
+        }
+    }
+
+    /// The current thread has allocated a block.
+    pub(crate) fn allocated(&mut self, address: usize, size: usize) {
+        self.record_block(Action::Allocate { address, size });
+    }
+
+    /// The current thread frees what is no live block.
+    pub(crate) fn bad_free(&mut self, address: usize, refusal: Refusal) -> ! {
+        self.record(|| Action::Free { address });
+        let thread = self.current;
+        let block = heap::block_of(address);
+        self.stop(Outcome::Fault(match (refusal, block) {
+            (Refusal::Free, Some(block)) => Fault::DoubleFree { thread, block },
+            _ => Fault::InvalidFree { thread, address, block },
+        }))
+    }
+
+    /// Whether an address cannot be that of a heap block: it lies on a stack, among thread-locals or in the program.
+    pub(crate) fn is_no_block(&self, address: usize) -> bool {
+        stack::owner(address).is_some()
+            || self.threads[..self.alive].iter().any(|t| t.stack.contains(address))
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn use_after_free(&mut self, address: usize, size: usize, kind: AccessKind) -> ! {
+        self.record(|| Action::Access { address, size, kind });
+        let access = Access { thread: self.current, address, size, kind };
+        let block = heap::block_of(address).expect("freed memory belongs to a block");
+        self.stop(Outcome::Fault(Fault::UseAfterFree { access, block }))
+    }
+
+    /// Lets the trace of an execution that a signal ended tell where: called when the thread has stopped.
+    pub(super) fn record_crash(&mut self) {
+        let Some(caller) = self.crashed_at.take().filter(|_| self.trace.is_some()) else { return };
+        let action = match &self.outcome {
+            Some(Outcome::Fault(Fault::UseAfterFree { access, .. })) => {
+                Action::Access { address: access.address, size: access.size, kind: access.kind }
+            }
+            Some(Outcome::Crash { signal, .. }) => Action::Signal { signal: *signal },
+            _ => return,
+        };
+        let mut stack = Vec::new();
+        walk(caller, self.current().stack, |pc, fp| {
+            stack.push(CallFrame { return_address: pc, frame_pointer: fp });
+            stack.len() < 64
+        });
+        let thread = self.current;
+        if let Some(trace) = &mut self.trace {
+            trace.record(thread, action, stack, None, false);
+        }
+    }
+
+    #[inline(always)]
+    fn now(&self) -> u32 {
+        match (&self.detector, &self.memory) {
+            (Some(_), Some(memory)) => memory.sync.now(self.current),
+            _ => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn look_for_races(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller, time: u32) {
+        let me = self.current;
+        let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else { return };
+        let clock = &memory.sync.view(me).clock;
+        let calls = || calls(caller, threads[usize::from(me)].stack);
+        let moment = Moment { thread: me, time };
+        let knows = |thread: ThreadId, time: u32| clock.knows(thread, time);
+        if let Err(earlier) = detector.races.access(address, size, kind, moment, knows, calls) {
+            let calls = calls();
+            self.race(earlier, Access { thread: me, address, size, kind }, calls);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn race(&mut self, earlier: Earlier, second: Access, calls: Calls) {
+        if self.is_suppressed(earlier.calls) || self.is_suppressed(calls) {
+            return;
+        }
+        let block = heap::block_of(earlier.access.address);
+        // An atomic access that races has been recorded as what it is.
+        if !second.kind.is_atomic() {
+            let Access { address, size, kind, .. } = second;
+            self.record_watched(address, size, kind);
+        }
+        self.stop(Outcome::Fault(Fault::DataRace { first: earlier.access, second, block }))
+    }
+
+    fn is_suppressed(&mut self, calls: Calls) -> bool {
+        let Some(detector) = &self.detector else { return false };
+        if let Some(&known) = detector.suppressed.get(&calls) {
+            return known;
+        }
+        let start = GLOBAL.text_start.get();
+        let addresses: Vec<usize> =
+            calls.iter().take_while(|&&call| call != 0).map(|&call| start + call as usize).collect();
+        let suppressed =
+            self.on_explorer(|engine| engine.suppress.as_mut().is_some_and(|suppress| suppress(&addresses)));
+        if let Some(detector) = &mut self.detector {
+            detector.suppressed.insert(calls, suppressed);
+        }
+        suppressed
+    }
+
+    /// Records a plain access that belongs to what is being explained.
+    #[cold]
+    fn record_watched(&mut self, address: usize, size: usize, kind: AccessKind) {
+        let Some(trace) = &self.trace else { return };
+        let bytes = &trace.watch.bytes;
+        let (start, end) = (address.max(bytes.start), (address + size).min(bytes.end));
+        // What is freed, is freed as a whole, and recorded as that.
+        if start < end && kind != AccessKind::Free {
+            self.record(|| Action::Access { address: start, size: end - start, kind });
+        }
+    }
+
+    fn record_block(&mut self, action: Action) {
+        if let Some(trace) = &self.trace
+            && action.address().is_some_and(|address| trace.watch.blocks.contains(&address))
+        {
+            self.record(|| action);
+        }
+    }
+}
+
+impl RaceDetector {
+    /// Whether an access to the memory of thread `owner` cannot race. From the first access of another thread on, all can.
+    #[inline(always)]
+    fn is_private(&mut self, owner: usize, current: ThreadId) -> bool {
+        let shared = self.shared.get(owner).copied().unwrap_or(false);
+        if owner == usize::from(current) {
+            return !shared;
+        }
+        if !shared {
+            self.share(owner);
+        }
+        false
+    }
+
+    #[cold]
+    fn share(&mut self, owner: usize) {
+        if self.shared.len() <= owner {
+            self.shared.resize(owner + 1, false);
+        }
+        self.shared[owner] = true;
+    }
+}
+
+/// The innermost calls around an access.
+fn calls(caller: Caller, stack: SlotStack) -> Calls {
+    let text = GLOBAL.text_start.get()..GLOBAL.text_start.get() + GLOBAL.text_len.get();
+    let mut calls = [0; 4];
+    let mut known = 0;
+    walk(caller, stack, |pc, _| {
+        let is_known = text.contains(&pc);
+        if is_known {
+            calls[known] = (pc - text.start) as u32;
+            known += 1;
+        }
+        is_known && known < calls.len()
+    });
+    calls
+}
+
+/// Visits the frames from a call outwards, by frame pointers, as long as `visit` wants more. Code without them makes the walk
+/// end early or go astray, but never leave the stack.
+fn walk(caller: Caller, stack: SlotStack, mut visit: impl FnMut(usize, usize) -> bool) {
+    let (mut pc, mut fp) = (caller.pc, caller.fp);
+    let mut frames = stack.bottom()..stack.top() - 16;
+    while visit(pc, fp) && frames.contains(&fp) && fp % 8 == 0 {
+        frames.start = fp + 1;
+        // SAFETY: within a stack, all of which is mapped.
+        unsafe {
+            pc = *((fp + 8) as *const usize);
+            fp = *(fp as *const usize);
+        }
+    }
+}
