@@ -48,7 +48,9 @@ mod scenario;
 mod suppress;
 
 pub use declarative::generate::{self, Arbitrary, ThreadId};
-pub use declarative::{Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call};
+pub use declarative::{
+    Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call,
+};
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Backend, Isolation, Memory, Strategy};

@@ -10,11 +10,10 @@ use raddle::{Kind, Operation, Scenario, Spec, Strategy, Test, call, generate};
 
 #[test]
 fn a_panic_that_the_object_alone_does_not_have() {
-    let test = Test::new(|| AtomicI32::new(0))
-        .operation("enter", |inside: &AtomicI32| {
-            assert_eq!(inside.swap(1, SeqCst), 0, "two at once");
-            inside.store(0, SeqCst);
-        });
+    let test = Test::new(|| AtomicI32::new(0)).operation("enter", |inside: &AtomicI32| {
+        assert_eq!(inside.swap(1, SeqCst), 0, "two at once");
+        inside.store(0, SeqCst);
+    });
     let failure = fails(test, Kind::Panic);
     assert!(failure.message.contains("enter()"), "{}", failure.message);
     assert!(failure.message.contains("assertion"), "{}", failure.message);
@@ -161,9 +160,12 @@ fn groups_stay_on_one_thread() {
 #[test]
 fn once_means_once() {
     let test = Test::new(|| AtomicUsize::new(0))
-        .with(Operation::new("close", |closed: &AtomicUsize| {
-            assert_eq!(closed.fetch_add(1, SeqCst), 0, "closed twice");
-        }).once())
+        .with(
+            Operation::new("close", |closed: &AtomicUsize| {
+                assert_eq!(closed.fetch_add(1, SeqCst), 0, "closed twice");
+            })
+            .once(),
+        )
         .operation("is_closed", |closed: &AtomicUsize| closed.load(SeqCst) > 0);
     let coverage = test.iterations(20).executions(200).run();
     for covered in &coverage.scenarios {
@@ -200,7 +202,9 @@ fn preconditions_hold_in_every_scenario() {
 #[test]
 fn no_scenario_comes_twice_or_only_reads() {
     let coverage = Test::new(|| AtomicI32::new(0))
-        .with(Operation::with_args("set", (generate::int(1..=2),), |x: &AtomicI32, v: i32| x.store(v, SeqCst)))
+        .with(Operation::with_args("set", (generate::int(1..=2),), |x: &AtomicI32, v: i32| {
+            x.store(v, SeqCst)
+        }))
         .with(Operation::new("get", |x: &AtomicI32| x.load(SeqCst)).read_only())
         .before(0)
         .after(0)
@@ -235,9 +239,11 @@ fn keys_split_the_object() {
                 .key(|&(key, _)| key),
             )
             .with(
-                Operation::with_args("get", (generate::int(0..=2),), |map: &RwLock<BTreeMap<u32, i32>>, key: u32| {
-                    map.read().unwrap().get(&key).copied()
-                })
+                Operation::with_args(
+                    "get",
+                    (generate::int(0..=2),),
+                    |map: &RwLock<BTreeMap<u32, i32>>, key: u32| map.read().unwrap().get(&key).copied(),
+                )
                 .key(|&(key,)| key),
             )
             .iterations(20)
@@ -270,7 +276,8 @@ fn a_specification_of_its_own() {
     // A sequential bug needs one thread only, and simple arguments.
     let failure = fails(test(1), Kind::IncorrectResults);
     let scenario = failure.scenario.unwrap();
-    let calls: usize = scenario.init.len() + scenario.post.len() + scenario.parallel.iter().map(Vec::len).sum::<usize>();
+    let calls: usize =
+        scenario.init.len() + scenario.post.len() + scenario.parallel.iter().map(Vec::len).sum::<usize>();
     assert_eq!(calls, 2, "{scenario:?}");
     let all = scenario.init.iter().chain(scenario.parallel.iter().flatten()).chain(&scenario.post);
     assert!(all.clone().any(|op| op.call == "put(0, 0)"), "{scenario:?}");
@@ -339,9 +346,15 @@ fn mistakes_are_told_in_a_sentence() {
     mistake(counter().operation("inc", |_: &AtomicI32| ()), "two operations `inc`");
     mistake(counter().threads(0), "needs a thread");
     mistake(counter().scenario(Scenario::new()), "no parallel part");
-    mistake(counter().scenario(Scenario::new().thread([call("dec", ())])), "`dec`, which the test does not have");
+    mistake(
+        counter().scenario(Scenario::new().thread([call("dec", ())])),
+        "`dec`, which the test does not have",
+    );
     mistake(counter().scenario(Scenario::new().thread([call("inc", (1,))])), "takes `()`");
-    mistake(counter().with(Operation::new("wait", |_: &AtomicI32| ()).blocking()), "Spec::new(..).blocking(\"wait\"");
+    mistake(
+        counter().with(Operation::new("wait", |_: &AtomicI32| ()).blocking()),
+        "Spec::new(..).blocking(\"wait\"",
+    );
     mistake(
         Test::new(|| AtomicI32::new(0)).with(Operation::new("only", |_: &AtomicI32| ()).group("g")),
         "all operations are in group `g`",

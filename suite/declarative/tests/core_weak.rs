@@ -58,7 +58,9 @@ fn weak<T: Send + Sync + 'static>(test: Test<T>) -> Test<T> {
 #[test]
 fn a_stack_whose_readers_may_see_old_heads_is_right() {
     let test = Test::new(Stack::new)
-        .with(Operation::with_args("push", (generate::int(1..=3),), |stack: &Stack, value: u32| stack.push(value)))
+        .with(Operation::with_args("push", (generate::int(1..=3),), |stack: &Stack, value: u32| {
+            stack.push(value)
+        }))
         .operation("pop", |stack: &Stack| stack.pop())
         .iterations(20)
         .executions(1000);

@@ -19,7 +19,8 @@ use super::subject::{Object, Subject};
 /// Everything that an execution of the plan does, on the thread that the engine starts it with. The log is left where
 /// `place` says, in the execution's own memory.
 pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*const Log>) {
-    let log = Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len(), plan.threads.len() + 1)))));
+    let log =
+        Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len(), plan.threads.len() + 1)))));
     place.set(log.0.get());
     // As for any closure under test, a panic that nobody expects ends the thread.
     let _ = catch_unwind(AssertUnwindSafe(|| run(subject, plan, log)));
@@ -138,10 +139,9 @@ impl Stage for Virtual<'_> {
     fn note(&self, note: Note, invocation: &Invocation) {
         match &note {
             Note::Begun(_, step) => self.tell(|| Action::Call { call: self.shown(invocation, *step) }),
-            Note::Ended(_, answer) => self.tell(|| Action::Return {
-                call: invocation.text(self.subject),
-                result: answer.text(),
-            }),
+            Note::Ended(_, answer) => {
+                self.tell(|| Action::Return { call: invocation.text(self.subject), result: answer.text() })
+            }
         }
         let completes = self.in_parallel && matches!(note, Note::Ended(..));
         self.log.with(|log| {

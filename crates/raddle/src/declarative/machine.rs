@@ -218,12 +218,24 @@ impl Machine<'_> {
             self.decorate(plan, failure, &complaint.borrow(), told.borrow().as_ref());
         };
         let mut run = || execute(self.subject, plan, &place);
-        replay::replay_with(request, &config, &self.options.suppress, self.at, &mut run, &mut judge, &decorate)
+        replay::replay_with(
+            request,
+            &config,
+            &self.options.suppress,
+            self.at,
+            &mut run,
+            &mut judge,
+            &decorate,
+        )
     }
 
     fn config(&self, effort: Effort) -> Config {
-        let options =
-            Options { executions: effort.executions, budget: effort.time, workers: 1, ..self.options.clone() };
+        let options = Options {
+            executions: effort.executions,
+            budget: effort.time,
+            workers: 1,
+            ..self.options.clone()
+        };
         let config = explorer::config(&options, None, self.owned, self.exploration);
         Config { prove_spins: self.demands.obstruction_free, ..config }
     }
@@ -267,8 +279,8 @@ impl Machine<'_> {
             return complain(kind, message);
         }
         // Who waits in a loop waits, too.
-        let at_rest = matches!(ended.outcome, Outcome::Deadlock | Outcome::Livelock)
-            && self.waits_by_design(plan, log);
+        let at_rest =
+            matches!(ended.outcome, Outcome::Deadlock | Outcome::Livelock) && self.waits_by_design(plan, log);
         if *ended.outcome != Outcome::Passed && !at_rest {
             return ended.outcome.clone();
         }
@@ -299,14 +311,19 @@ impl Machine<'_> {
     fn lack_of_progress(&self, plan: &Plan, ended: &Ended<'_>, log: &Log) -> Option<(Kind, String)> {
         if self.demands.obstruction_free
             && let Some(thread) = ended.waited
-            && let Some(calls) = usize::from(thread).checked_sub(1).and_then(|thread| plan.threads.get(thread))
+            && let Some(calls) =
+                usize::from(thread).checked_sub(1).and_then(|thread| plan.threads.get(thread))
             && !calls.iter().any(|call| self.subject.operations[call.operation].may_suspend())
         {
-            return Some((Kind::NotObstructionFree, format!("T{thread} cannot go on until another thread does")));
+            return Some((
+                Kind::NotObstructionFree,
+                format!("T{thread} cannot go on until another thread does"),
+            ));
         }
         let bound = self.demands.lock_free?;
         (log.longest_gap > bound).then(|| {
-            let message = format!("no operation completed within {} events; the bound is {bound}", log.longest_gap);
+            let message =
+                format!("no operation completed within {} events; the bound is {bound}", log.longest_gap);
             (Kind::NotLockFree, message)
         })
     }
@@ -381,7 +398,8 @@ fn blocking_event(failure: &Failure) -> Option<String> {
         }
         _ => return Some(format!("`{call}` of T{thread} gives way to other threads until one has gone on")),
     };
-    let place = place.name.as_ref().map_or_else(|| format!("{:#x}", place.address), |name| format!("`{name}`"));
+    let place =
+        place.name.as_ref().map_or_else(|| format!("{:#x}", place.address), |name| format!("`{name}`"));
     Some(format!("`{call}` of T{thread} {what} {place}"))
 }
 
@@ -424,12 +442,12 @@ pub(crate) fn describe(subject: &Subject, plan: &Plan, results: &[Option<String>
 
 fn take_results(scenario: &mut failure::Scenario, traced: &failure::Scenario) {
     let parts = scenario.parallel.iter_mut().zip(&traced.parallel);
-    let sequences =
-        parts.map(|(to, from)| (to, from)).chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
+    let sequences = parts
+        .map(|(to, from)| (to, from))
+        .chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
     for (to, from) in sequences {
         for (to, from) in to.iter_mut().zip(from) {
             to.result.clone_from(&from.result);
         }
     }
 }
-

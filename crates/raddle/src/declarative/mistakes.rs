@@ -8,11 +8,16 @@ use super::subject::Subject;
 pub(crate) fn check(definition: &Definition) -> Result<(), String> {
     let subject = &definition.subject;
     if subject.operations.is_empty() {
-        return Err("the test has no operations: add some with `.operation(name, |object: &T, ..| ..)`".to_owned());
+        return Err(
+            "the test has no operations: add some with `.operation(name, |object: &T, ..| ..)`".to_owned()
+        );
     }
     for (index, operation) in subject.operations.iter().enumerate() {
         if subject.find(&operation.name) != Some(index) {
-            return Err(format!("there are two operations `{}`: give one of them another name", operation.name));
+            return Err(format!(
+                "there are two operations `{}`: give one of them another name",
+                operation.name
+            ));
         }
         if operation.blocking && !operation.is_future() && !definition.has_spec {
             return Err(format!(
@@ -23,7 +28,9 @@ pub(crate) fn check(definition: &Definition) -> Result<(), String> {
         }
     }
     if subject.operations.iter().all(|operation| operation.weight == 0) {
-        return Err("all operations have weight 0, so none can be called: give one a greater weight".to_owned());
+        return Err(
+            "all operations have weight 0, so none can be called: give one a greater weight".to_owned()
+        );
     }
     if definition.size.threads == 0 || definition.size.per_thread == 0 {
         return Err("a scenario needs a thread with an operation: set `threads` and `operations_per_thread` to 1 or more"
@@ -34,9 +41,7 @@ pub(crate) fn check(definition: &Definition) -> Result<(), String> {
     if keyed != 0 && keyed != subject.operations.len() {
         let without = subject.operations.iter().find(|operation| operation.key.is_none());
         let name = without.map_or("", |operation| &operation.name);
-        return Err(format!(
-            "operation `{name}` has no key, but others have: give all of them one, or none"
-        ));
+        return Err(format!("operation `{name}` has no key, but others have: give all of them one, or none"));
     }
     Ok(())
 }
@@ -44,7 +49,8 @@ pub(crate) fn check(definition: &Definition) -> Result<(), String> {
 /// With groups only, two threads need two groups.
 fn check_groups(definition: &Definition) -> Result<(), String> {
     let operations = &definition.subject.operations;
-    let mut groups: Vec<&str> = operations.iter().filter_map(|operation| operation.group.as_deref()).collect();
+    let mut groups: Vec<&str> =
+        operations.iter().filter_map(|operation| operation.group.as_deref()).collect();
     groups.sort_unstable();
     groups.dedup();
     let all_grouped = operations.iter().all(|operation| operation.group.is_some());
@@ -60,11 +66,7 @@ fn check_groups(definition: &Definition) -> Result<(), String> {
 /// The custom scenarios.
 pub(crate) fn plans(definition: &Definition) -> Result<Vec<Plan>, String> {
     let mut number = 0;
-    definition
-        .scenarios
-        .iter()
-        .map(|scenario| plan(definition, scenario, &mut number))
-        .collect()
+    definition.scenarios.iter().map(|scenario| plan(definition, scenario, &mut number)).collect()
 }
 
 fn plan(definition: &Definition, scenario: &Scenario, number: &mut usize) -> Result<Plan, String> {
@@ -83,7 +85,10 @@ fn plan(definition: &Definition, scenario: &Scenario, number: &mut usize) -> Res
     };
     let suspends = |call: &&Invocation| subject.operations[call.operation].may_suspend();
     if plan.threads.iter().all(Vec::is_empty) {
-        return Err(format!("scenario {} has no parallel part: add a thread with `.thread([..])`", plan.text(subject)));
+        return Err(format!(
+            "scenario {} has no parallel part: add a thread with `.thread([..])`",
+            plan.text(subject)
+        ));
     }
     if let Some(call) = plan.init.iter().find(suspends) {
         return Err(format!(
@@ -110,7 +115,10 @@ fn plan(definition: &Definition, scenario: &Scenario, number: &mut usize) -> Res
 fn invocation(subject: &Subject, call: &Call, number: usize) -> Result<Invocation, String> {
     let name = &call.operation;
     let Some(operation) = subject.find(name) else {
-        return Err(format!("a scenario calls `{name}`, which the test does not have: there are {}", subject.names()));
+        return Err(format!(
+            "a scenario calls `{name}`, which the test does not have: there are {}",
+            subject.names()
+        ));
     };
     let described = &subject.operations[operation];
     if described.arguments != call.arguments {

@@ -31,6 +31,8 @@ mod spec;
 mod stress;
 mod subject;
 mod test;
+#[cfg(test)]
+mod tests;
 mod value;
 mod verify;
 

@@ -127,9 +127,7 @@ impl<'d> ObjectModel<'d> {
             return id;
         }
         let id = tables.calls.len() as CallId;
-        tables
-            .calls
-            .push(KnownCall { operation: invocation.operation, args: invocation.args.duplicate() });
+        tables.calls.push(KnownCall { operation: invocation.operation, args: invocation.args.duplicate() });
         tables.call_ids.insert(key, id);
         id
     }
@@ -363,9 +361,7 @@ impl Results {
 /// The list of live values is cleared before they are gone.
 fn without_lifetime(value: &dyn ErasedValue) -> *const dyn ErasedValue {
     // SAFETY: only the lifetime is left out.
-    unsafe {
-        std::mem::transmute::<*const (dyn ErasedValue + '_), *const (dyn ErasedValue + 'static)>(value)
-    }
+    unsafe { std::mem::transmute::<*const (dyn ErasedValue + '_), *const (dyn ErasedValue + 'static)>(value) }
 }
 
 impl Model for ObjectModel<'_> {

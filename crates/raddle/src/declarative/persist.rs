@@ -30,11 +30,7 @@ pub(crate) fn recipe(subject: &Subject, invocation: &Invocation) -> Recipe {
 
 /// The plan of a scenario that a report describes; none if the test has changed too much. `given` are the calls of the
 /// custom scenarios.
-pub(crate) fn plan(
-    subject: &Subject,
-    scenario: &failure::Scenario,
-    given: &[Invocation],
-) -> Option<Plan> {
+pub(crate) fn plan(subject: &Subject, scenario: &failure::Scenario, given: &[Invocation]) -> Option<Plan> {
     let part = |operations: &[failure::Operation], thread: usize| {
         let calls = operations.iter().map(|operation| {
             let recipe = operation.recipe.as_ref()?;
@@ -100,7 +96,10 @@ impl Regressions {
         }
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         if text.is_empty() {
-            writeln!(file, "# Scenarios that failed. Raddle tries them first; keep this file with the source.")?;
+            writeln!(
+                file,
+                "# Scenarios that failed. Raddle tries them first; keep this file with the source."
+            )?;
         }
         writeln!(file, "{line}")
     }

@@ -213,7 +213,12 @@ impl Workers {
             parallel.sort_by_key(|(stamp, _)| *stamp);
             let notes = end.before.take().into_iter().chain(parallel).chain(end.after.take());
             let notes = notes.map(|(_, note)| note).collect();
-            Log { notes, invalid: end.invalid.clone(), broken: end.broken.clone(), ..Log::with_capacity(plan.len(), 0) }
+            Log {
+                notes,
+                invalid: end.invalid.clone(),
+                broken: end.broken.clone(),
+                ..Log::with_capacity(plan.len(), 0)
+            }
         });
         Some(merged.collect())
     }
@@ -260,7 +265,9 @@ fn work(subject: &Subject, plan: &Plan, number: usize, batch: &Batch) -> Vec<Vec
     }
     if number == 0 {
         // The others may still be in the last execution.
-        while batch.rests.iter().any(|rest| !rest.is_over()) && batch.objects.iter().all(|o| o.get().is_some()) {
+        while batch.rests.iter().any(|rest| !rest.is_over())
+            && batch.objects.iter().all(|o| o.get().is_some())
+        {
             thread::yield_now();
         }
         let post = plan.first_of(plan.threads.len());

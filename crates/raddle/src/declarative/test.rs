@@ -247,6 +247,14 @@ impl<T: Send + Sync + 'static> Test<T> {
     }
 }
 
+#[cfg(test)]
+impl<T> Test<T> {
+    /// What is tested, for those who test the tests.
+    pub(crate) fn into_subject(self) -> Subject {
+        self.definition.subject
+    }
+}
+
 impl<T> Debug for Test<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Test").field(&self.definition.subject.operations).finish()

@@ -181,7 +181,8 @@ impl<'d> Verification<'d> {
             learnt.known.clear();
             learnt.calls = plan.calls().map(|invocation| learnt.model.call(invocation)).collect();
             learnt.operations = plan.calls().map(|invocation| invocation.operation).collect();
-            learnt.waits = learnt.operations.iter().any(|&operation| subject.operations[operation].may_suspend());
+            learnt.waits =
+                learnt.operations.iter().any(|&operation| subject.operations[operation].may_suspend());
         }
         learnt
     }
@@ -293,7 +294,8 @@ impl Seen {
                 key.push(u32::MAX - 1);
                 for first in &self.steps {
                     let order = self.steps.chunks(u32::BITS as usize).map(|chunk| {
-                        let bits = chunk.iter().map(|second| first.happened_before(second, log) == Some(true));
+                        let bits =
+                            chunk.iter().map(|second| first.happened_before(second, log) == Some(true));
                         bits.fold(0, |bits, bit| bits << 1 | u32::from(bit))
                     });
                     key.extend(order);
@@ -317,7 +319,8 @@ impl Seen {
         let mut steps = Vec::new();
         for (number, step) in self.steps.iter().enumerate() {
             // Calls that wait for ever have done nothing.
-            if step.ended.is_none() && self.waiting.iter().any(|&(_, ticket, _)| ticket as usize == step.call) {
+            if step.ended.is_none() && self.waiting.iter().any(|&(_, ticket, _)| ticket as usize == step.call)
+            {
                 continue;
             }
             let (id, ticket) = (calls.ids[step.call], step.call as u32);
@@ -367,7 +370,12 @@ impl Seen {
     }
 
     /// Which of two operations of the history must come first.
-    fn before<'a>(&'a self, told: &'a Told, log: &'a Log, order: Order) -> impl Fn(usize, usize) -> bool + 'a {
+    fn before<'a>(
+        &'a self,
+        told: &'a Told,
+        log: &'a Log,
+        order: Order,
+    ) -> impl Fn(usize, usize) -> bool + 'a {
         move |i, j| {
             let (Some(first), Some(second)) = (told.steps[i], told.steps[j]) else {
                 // The end comes last.

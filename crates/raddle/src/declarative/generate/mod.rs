@@ -72,10 +72,7 @@ pub fn string(length: RangeInclusive<usize>) -> impl Generator<Value = String> {
 }
 
 /// Vectors of a length in this range.
-pub fn vec<G: Generator>(
-    element: G,
-    length: RangeInclusive<usize>,
-) -> impl Generator<Value = Vec<G::Value>> {
+pub fn vec<G: Generator>(element: G, length: RangeInclusive<usize>) -> impl Generator<Value = Vec<G::Value>> {
     from_fn(move |source| {
         let length = source.int(length.clone());
         (0..length).map(|_| element.generate(source)).collect()

@@ -180,7 +180,8 @@ mod tests {
     fn the_same_numbers_make_the_same_values() {
         let (mut random, mut growth) = (Rng::new(7), Growth::default());
         for _ in 0..100 {
-            let draw = |source: &mut Source<'_>| (source.int(-5..=5), source.bool(), *source.choose(&[1, 2, 3]));
+            let draw =
+                |source: &mut Source<'_>| (source.int(-5..=5), source.bool(), *source.choose(&[1, 2, 3]));
             let mut source = Source::random(&mut random, &mut growth, 0);
             let value = draw(&mut source);
             let drawn = source.into_drawn();

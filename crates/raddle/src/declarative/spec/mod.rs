@@ -2,8 +2,8 @@
 //!
 //! By default that is what the object itself does ([`sequential`]); [`Spec`] is for a separate, simpler type.
 
-pub(crate) mod sequential;
 mod separate;
+pub(crate) mod sequential;
 
 use std::any::Any;
 

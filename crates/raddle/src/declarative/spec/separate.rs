@@ -61,8 +61,7 @@ impl<S: Clone + PartialEq + Debug + 'static> Spec<S> {
     ) -> Spec<S> {
         self.add::<A, R>(name.into(), move |state, args| {
             let mut next = state.clone();
-            let result =
-                catch_unwind(AssertUnwindSafe(|| call.call(&mut next, arguments_of::<A>(args))));
+            let result = catch_unwind(AssertUnwindSafe(|| call.call(&mut next, arguments_of::<A>(args))));
             match result.map(|value| value.map(|value| Box::new(value) as Value)) {
                 Ok(None) => vec![(Answer::Suspended, state.clone())],
                 Ok(Some(value)) => vec![(Answer::Returned(value), next)],

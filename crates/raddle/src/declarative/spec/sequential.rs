@@ -164,9 +164,7 @@ impl Rehearsal<'_> {
         // SAFETY: the object has an address of its own, and outlives the futures that borrow it.
         let object = unsafe { &*(&raw const *self.object) };
         match &self.subject.operations[call.operation].invoke {
-            Invoke::Plain(invoke) => {
-                Answer::of(catch_unwind(AssertUnwindSafe(|| invoke(object, call.args))))
-            }
+            Invoke::Plain(invoke) => Answer::of(catch_unwind(AssertUnwindSafe(|| invoke(object, call.args)))),
             Invoke::Future(invoke) => {
                 match catch_unwind(AssertUnwindSafe(|| invoke(object, call.args))) {
                     Ok(future) => {
