@@ -43,9 +43,11 @@ use crate::hooks::Caller;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::judge::{Ended, Judge};
 use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
+use crate::schedule::Schedule;
 use crate::site::{Classify, Site};
 use crate::strategy::{Point, Strategy};
 use crate::sys;
@@ -94,6 +96,8 @@ pub enum Outcome {
         /// The exit code.
         code: i32,
     },
+    /// The execution ended well, but its results are wrong: the judge says so.
+    Rejected,
     /// The strategy asked for a thread that cannot run: the execution is not the one it was made for.
     Diverged {
         /// Number of the choice, from 0.
@@ -144,6 +148,8 @@ pub struct Limits {
     pub stack_size: usize,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// Whether a thread that seems to spin goes on alone until that is proven.
+    pub prove_spins: bool,
     /// Whether memory that was not freed is one.
     pub check_leaks: bool,
     /// What happens to freed memory.
@@ -186,6 +192,8 @@ pub struct Engine {
     in_a_row: u32,
     /// The memory at the end of the last round in which all threads that were left span.
     memory_of_round: Option<u64>,
+    /// The first thread of the execution that could not go on by itself.
+    pub(crate) waited: Option<ThreadId>,
     /// What the closure under test may borrow.
     pub(crate) borrowed: Borrowed,
     /// Set when the execution is over.
@@ -256,6 +264,7 @@ impl Engine {
             switches: 0,
             in_a_row: 0,
             memory_of_round: None,
+            waited: None,
             borrowed: Borrowed::default(),
             outcome: None,
             strategy,
@@ -284,15 +293,14 @@ impl Engine {
         }
     }
 
-    /// Runs `body` and everything it starts to the end, calls `passed` if all went well, then puts the process back as it
-    /// was. What `passed` allocates is the engine's and stays.
+    /// Runs `body` and everything it starts to the end, asks the judge, then puts the process back as it was.
     ///
     /// # Safety
     /// `this` must be the engine in [`GLOBAL`], and the caller must hold no reference into it.
     pub(crate) unsafe fn execute(
         this: *mut Engine,
         body: *mut dyn FnMut(),
-        passed: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
     ) -> Outcome {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
@@ -302,9 +310,8 @@ impl Engine {
             GLOBAL.in_engine.set(true);
             (*this).record_crash();
             (*this).look_for_leaks();
-            if (*this).outcome == Some(Outcome::Passed) {
-                passed();
-            }
+            let outcome = judge(&(*this).ended());
+            (*this).outcome = Some(outcome);
             (*this).end()
         }
     }
@@ -457,7 +464,27 @@ impl Engine {
         self.expired = false;
         self.ticks = 0;
         self.memory_of_round = None;
+        self.waited = None;
         heap::begin(self.limits.allocation);
+    }
+
+    fn ended(&self) -> Ended<'_> {
+        Ended {
+            outcome: self.outcome.as_ref().expect("an execution ends with an outcome"),
+            steps: self.steps,
+            switches: self.switches,
+            threads: self.alive,
+            waited: self.waited,
+            engine: self,
+        }
+    }
+
+    /// The choices that make the execution again.
+    pub(crate) fn choices(&self) -> Schedule {
+        match &self.exhaustive {
+            Some(graphs) => graphs.schedule(),
+            None => Schedule { threads: self.schedule.clone(), look_back: self.look_back.clone() },
+        }
     }
 
     /// Abandons what is left and rolls everything back.

@@ -1018,6 +1018,34 @@ pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
     unsafe { enter(engine, |engine| engine.record(action)) };
 }
 
+/// The current thread is about to begin an operation: others may go first, so that what they have done by then comes
+/// before it in real time.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn operation_begins(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
+}
+
+/// Writes down what the current thread has seen of the first threads: how far each of them had come in what happened before
+/// now. False if nobody keeps count.
+///
+/// # Safety
+/// As for [`fence`].
+pub unsafe fn seen_of_threads(engine: *mut Engine, seen: &mut [u32]) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let me = engine.current_id();
+            let Some(memory) = &engine.memory else { return false };
+            let clock = &memory.sync.view(me).clock;
+            seen.iter_mut().enumerate().for_each(|(thread, time)| *time = clock.get(thread as ThreadId));
+            true
+        })
+    }
+}
+
 /// The panic that is being raised will end the current thread: nothing in the code under test catches it.
 ///
 /// # Safety

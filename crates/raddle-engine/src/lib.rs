@@ -29,6 +29,7 @@ pub mod global;
 pub mod graph;
 pub mod hooks;
 pub mod isolate;
+pub mod judge;
 pub mod lender;
 pub mod memory;
 mod os_thread;
@@ -47,6 +48,7 @@ pub mod time;
 pub mod trace;
 
 pub use engine::{Engine, Outcome};
+pub use judge::{Ended, Judge};
 pub use schedule::Schedule;
 pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;

@@ -13,6 +13,7 @@ use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::judge::Judge;
 use crate::memory::{Memory, Model};
 use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
@@ -49,6 +50,8 @@ pub struct Config {
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
+    /// Whether a thread that seems to spin goes on alone until that is proven: for those who ask which threads had to wait.
+    pub prove_spins: bool,
     /// Whether memory that was not freed at an execution's end is a failure.
     pub check_leaks: bool,
     /// Whether data races are looked for, which needs clocks.
@@ -172,6 +175,7 @@ impl<'a> Search<'a> {
             backend: config.backend,
             stack_size: config.stack_size,
             report_leaks: config.report_leaks,
+            prove_spins: config.prove_spins,
             check_leaks: config.check_leaks,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
@@ -215,9 +219,9 @@ impl<'a> Search<'a> {
         unsafe { (*self.engine).suppress = Some(suppress) };
     }
 
-    /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. `passed` is called
-    /// after each execution that did not fail, in this process only.
-    pub fn run(&mut self, body: &mut dyn FnMut(), passed: &mut dyn FnMut()) -> SearchReport {
+    /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. The judge has the last
+    /// word on each; with several processes, it is asked in each of them.
+    pub fn run(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> SearchReport {
         let begin = Instant::now();
         let mut report = SearchReport::default();
         let mut last_progress = 0;
@@ -239,8 +243,8 @@ impl<'a> Search<'a> {
             }
             report.executions += 1;
             let failure = match &mut points {
-                Some(points) => self.execute_in_child(points, body, execution, &mut report),
-                None => self.execute_here(body, passed, execution, &mut report),
+                Some(points) => self.execute_in_child(points, body, judge, execution, &mut report),
+                None => self.execute_here(body, judge, execution, &mut report),
             };
             if failure.is_some() {
                 report.failure = failure;
@@ -265,7 +269,7 @@ impl<'a> Search<'a> {
             }
             if execution == 0 && self.config.workers > 1 && !self.config.fork && engine.strategy.is_indexed()
             {
-                self.run_workers(body, begin, &mut report);
+                self.run_workers(body, judge, begin, &mut report);
                 break;
             }
         }
@@ -277,7 +281,7 @@ impl<'a> Search<'a> {
     }
 
     /// Makes the execution of a schedule again, without recording it.
-    pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut()) -> Found {
+    pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             let graphs = (*self.engine).exhaustive.take();
@@ -295,7 +299,7 @@ impl<'a> Search<'a> {
                 if let Some(trace) = &mut (*self.engine).trace {
                     trace.clear();
                 }
-                outcome = self.execute(body, &mut || ());
+                outcome = self.execute(body, judge);
             }
             (*self.engine).strategy = strategy;
             let found = self.found(outcome, 0);
@@ -307,11 +311,11 @@ impl<'a> Search<'a> {
     fn execute_here(
         &mut self,
         body: &mut dyn FnMut(),
-        passed: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
         execution: u64,
         report: &mut SearchReport,
     ) -> Option<Found> {
-        let outcome = self.execute(body, passed);
+        let outcome = self.execute(body, judge);
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &mut *self.engine };
         engine.strategy.end(engine.schedule.len());
@@ -334,6 +338,7 @@ impl<'a> Search<'a> {
         &mut self,
         points: &mut PointLog,
         body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
         execution: u64,
         report: &mut SearchReport,
     ) -> Option<Found> {
@@ -344,7 +349,7 @@ impl<'a> Search<'a> {
             }
             // SAFETY: the engine lives as long as `self`.
             unsafe { (*self.engine).points = Some(*points) };
-            let outcome = self.execute(body, &mut || ());
+            let outcome = self.execute(body, judge);
             // SAFETY: as above.
             let engine = unsafe { &*self.engine };
             if let Some(log) = &engine.points {
@@ -359,7 +364,7 @@ impl<'a> Search<'a> {
         if said.passed {
             return None;
         }
-        Some(Found { execution, ..self.rerun(&points.schedule(), body) })
+        Some(Found { execution, ..self.rerun(&points.schedule(), body, judge) })
     }
 
     /// Makes the execution of a schedule again and records what happens.
@@ -369,6 +374,7 @@ impl<'a> Search<'a> {
         &mut self,
         schedule: &Schedule,
         body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
         trace: Trace,
         namer: Namer,
         limit_time: bool,
@@ -382,7 +388,7 @@ impl<'a> Search<'a> {
                 (*self.engine).limits.max_ticks = u32::MAX;
             }
             (*self.engine).namer = Some(namer);
-            let found = self.rerun(schedule, body);
+            let found = self.rerun(schedule, body, judge);
             GLOBAL.wants_allocations.set(self.config.races);
             (*self.engine).namer = None;
             (*self.engine).limits.max_ticks = max_ticks;
@@ -391,13 +397,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn execute(&mut self, body: &mut dyn FnMut(), passed: &mut dyn FnMut()) -> Outcome {
+    fn execute(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Outcome {
         let body: *mut (dyn FnMut() + '_) = body;
         // SAFETY: the engine in `GLOBAL` is this one. The body outlives the execution, at whose end every coroutine that
         // could call it is gone.
         unsafe {
             let body = std::mem::transmute::<*mut (dyn FnMut() + '_), *mut (dyn FnMut() + 'static)>(body);
-            Engine::execute(self.engine, body, passed)
+            Engine::execute(self.engine, body, judge)
         }
     }
 
@@ -412,10 +418,7 @@ impl<'a> Search<'a> {
         Found {
             outcome,
             execution,
-            schedule: match &engine.exhaustive {
-                Some(graphs) => graphs.schedule(),
-                None => Schedule { threads: engine.schedule.clone(), look_back: engine.look_back.clone() },
-            },
+            schedule: engine.choices(),
             steps: engine.steps,
             panic: engine.panic.clone(),
             threads: threads
@@ -431,7 +434,13 @@ impl<'a> Search<'a> {
 
     /// Spreads the executions from 1 on over worker processes, in chunks, and takes the failing one with the lowest
     /// number: the same that a single process would have found.
-    fn run_workers(&mut self, body: &mut dyn FnMut(), begin: Instant, report: &mut SearchReport) {
+    fn run_workers(
+        &mut self,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        begin: Instant,
+        report: &mut SearchReport,
+    ) {
         let shared = Shared::map();
         let mut workers = Vec::new();
         for _ in 0..self.config.workers {
@@ -441,7 +450,7 @@ impl<'a> Search<'a> {
                     if let Some(handlers) = &mut self.handlers {
                         handlers.start_watchdog();
                     }
-                    self.work(body, begin, shared);
+                    self.work(body, judge, begin, shared);
                     // SAFETY: leaves without running anything of the parent's.
                     unsafe { sys::raw_syscall(libc::SYS_exit_group, [0; 6]) };
                 }
@@ -459,7 +468,7 @@ impl<'a> Search<'a> {
             report.executions = failed + 1;
             // SAFETY: the engine lives as long as `self`.
             unsafe { (*self.engine).strategy.begin(failed) };
-            let outcome = self.execute(body, &mut || ());
+            let outcome = self.execute(body, judge);
             report.failure = Some(self.found(outcome, failed));
         }
         // SAFETY: mapped above, not used any more.
@@ -490,7 +499,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn work(&mut self, body: &mut dyn FnMut(), begin: Instant, shared: &Shared) {
+    fn work(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>, begin: Instant, shared: &Shared) {
         const CHUNK: u64 = 64;
         loop {
             let first = 1 + shared.next_chunk.fetch_add(1, SeqCst) * CHUNK;
@@ -502,7 +511,7 @@ impl<'a> Search<'a> {
                 shared.last_begun.store(execution, SeqCst);
                 // SAFETY: the engine lives as long as `self`.
                 unsafe { (*self.engine).strategy.begin(execution) };
-                let outcome = self.execute(body, &mut || ());
+                let outcome = self.execute(body, judge);
                 // SAFETY: as above.
                 let engine = unsafe { &mut *self.engine };
                 engine.strategy.end(engine.schedule.len());

@@ -33,6 +33,9 @@ pub struct Failure {
     /// The scenario, where the test is made of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<Scenario>,
+    /// Why the results of the scenario are wrong, line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
     /// What is wrong with memory, where that is the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
@@ -65,6 +68,16 @@ pub enum Kind {
     StackOverflow,
     /// The code under test ended the process.
     Exit,
+    /// The results of the operations break the contract: no order that it allows explains them.
+    IncorrectResults,
+    /// The object is not as it should be after the operations: its validation panicked.
+    Validation,
+    /// An operation stays suspended although it could go on.
+    LostWakeUp,
+    /// An operation waits for another thread, in an object that should be obstruction-free.
+    NotObstructionFree,
+    /// No operation completes for too long, in an object that should be lock-free.
+    NotLockFree,
     /// Two accesses to the same memory that nothing orders, at least one of them a write and one of them not atomic.
     DataRace,
     /// An access to memory that was freed.
@@ -226,6 +239,9 @@ pub struct Scenario {
     /// Operations after the threads have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post: Vec<Operation>,
+    /// Rust code that asks a test for this scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 /// One operation and what it returned.
@@ -236,6 +252,25 @@ pub struct Operation {
     /// The result, printed; none if the operation did not return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// How the test can make the same call again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
+}
+
+/// How a test makes a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The operation.
+    pub operation: String,
+    /// The numbers that its arguments are made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<u64>,
+    /// The number of the call in the test's custom scenarios, if it comes from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<usize>,
+    /// When it is given up: `suspended` or `woken`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<String>,
 }
 
 /// Everything that happened in the execution, in order.

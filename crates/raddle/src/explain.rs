@@ -40,6 +40,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         look_back: Schedule(found.schedule.look_back.clone()),
         threads,
         scenario: scenario::of(trace),
+        reasons: Vec::new(),
         fault,
         trace: failure::Trace {
             events,
@@ -51,7 +52,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     }
 }
 
-fn kind(outcome: &Outcome) -> Kind {
+pub(crate) fn kind(outcome: &Outcome) -> Kind {
     match outcome {
         Outcome::Passed
         | Outcome::Abandoned
@@ -69,6 +70,7 @@ fn kind(outcome: &Outcome) -> Kind {
         Outcome::Crash { .. } => Kind::Crash,
         Outcome::StackOverflow { .. } => Kind::StackOverflow,
         Outcome::Exit { .. } => Kind::Exit,
+        Outcome::Rejected => Kind::IncorrectResults,
         Outcome::Fault(fault) => fault::kind(fault),
     }
 }
@@ -115,6 +117,7 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         Outcome::StackOverflow { .. } => {
             "a thread ran over the end of its stack; raise `stack_size` if it is not an endless recursion".to_owned()
         }
+        Outcome::Rejected => "no order of the operations explains their results".to_owned(),
         Outcome::Fault(fault) => fault::message(fault, place),
         Outcome::Exit { code } => format!("the code under test ended the process with exit code {code}"),
     }

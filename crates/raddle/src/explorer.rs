@@ -13,13 +13,15 @@ use std::time::Duration;
 
 use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::isolate::heap::Policy;
+use raddle_engine::judge::as_it_ended;
 use raddle_engine::memory::Model;
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
-use raddle_engine::{Config, Outcome, Schedule, Search, SearchReport};
+use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
+use raddle_report::failure::FoundBy;
 use raddle_report::{Failure, Kind, Style, render};
 
 use crate::build;
@@ -52,7 +54,7 @@ pub(crate) const TRACE_LIMIT: usize = 20_000;
 #[derive(Clone, Debug, Default)]
 #[must_use = "an exploration does nothing until `run` or `try_run`"]
 pub struct Explorer {
-    options: Options,
+    pub(crate) options: Options,
 }
 
 impl Explorer {
@@ -208,17 +210,21 @@ impl Explorer {
             std::mem::forget(value.take());
             value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
         };
-        let mut passed = || {
+        let mut judge = |ended: &Ended<'_>| {
+            if *ended.outcome != Outcome::Passed {
+                return as_it_ended(ended);
+            }
             let returned = ManuallyDrop::new(value.take());
-            let Some(returned) = returned.as_ref() else { return };
+            let Some(returned) = returned.as_ref() else { return Outcome::Passed };
             match outcomes.get_mut(returned) {
                 Some(count) => *count += 1,
                 None => _ = outcomes.insert(returned.clone(), 1),
             }
+            Outcome::Passed
         };
         let returns_nothing = size_of::<T>() == 0;
         let call = Call { at: Location::caller(), frame_pointer, returns_nothing };
-        let result = search(self.options, &call, &mut run, &mut passed);
+        let result = search(self.options, &call, &mut run, &mut judge);
         std::mem::forget(value.take());
         let (report, seed) = result?;
         if returns_nothing {
@@ -241,6 +247,11 @@ impl Explorer {
 /// Explorations of this process so far: a test may make several, and a failure belongs to one.
 static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
 
+/// The number of an exploration that begins.
+pub(crate) fn next_exploration() -> u32 {
+    EXPLORATIONS.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The call of an exploration.
 struct Call {
     at: &'static Location<'static>,
@@ -253,14 +264,10 @@ fn search(
     mut options: Options,
     &Call { at, frame_pointer, returns_nothing }: &Call,
     run: &mut dyn FnMut(),
-    passed: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
 ) -> Result<(SearchReport, u64), Box<Failure>> {
     raddle_intercept::link();
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    if let Err(problem) = options.override_by(variables) {
-        panic!("raddle: {problem}");
-    }
+    override_by_environment(&mut options);
     if !returns_nothing {
         // What other processes see stays there.
         assert!(
@@ -269,20 +276,81 @@ fn search(
         );
         options.workers = 1;
     }
-    let exploration = EXPLORATIONS.fetch_add(1, Ordering::Relaxed);
+    let exploration = next_exploration();
     let replayed = replay::requested();
-    let memory = match replayed {
-        Some(file) if file.failure.found_by.exploration == exploration => file.memory(),
-        _ => options.memory(),
-    };
     let owned = build::owns_process();
     say_what_is_missing(owned);
-    // An execution is replayed with the heap that it was found with.
-    let allocation = match replayed {
-        Some(file) if file.failure.found_by.exploration == exploration => file.allocation(),
-        _ => options.allocation,
+    let config = config(&options, Some(frame_pointer), owned, exploration);
+    if let Some(file) = &replayed
+        && file.failure.found_by.exploration == exploration
+    {
+        replay::replay(file, &config, &options.suppress, at, run, judge);
+    }
+    let mut search = Search::new(&config, strategy(&options), classifier);
+    search.suppress(|| suppress(&options.suppress));
+    let report = search.run(run, judge);
+    let Some(found) = &report.failure else { return Ok((report, options.seed)) };
+    assert!(
+        !matches!(found.outcome, Outcome::MixedSize { .. }),
+        "raddle: the code under test accesses the same memory with atomics of different sizes, or of 128 bits, which strategy \
+         `exhaustive` cannot follow; use another strategy"
+    );
+    let limit_time = found.outcome == Outcome::TimeLimit;
+    let mut record = |search: &mut Search<'_>| {
+        let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
+        search.replay(&found.schedule, run, judge, trace, namer(), limit_time)
     };
-    let config = Config {
+    let (again, trace) = record(&mut search);
+    if !same_execution(found, &again) {
+        let (third, second_trace) = record(&mut search);
+        drop(search);
+        panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
+    }
+    drop(search);
+    let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
+    failure.found_by = found_by(&options, found.execution, exploration);
+    failure.file = failure.write_new(&build::failures_directory()).ok();
+    Err(Box::new(failure))
+}
+
+/// Which search found a failure, at the execution of this number from 0.
+pub(crate) fn found_by(options: &Options, execution: u64, exploration: u32) -> FoundBy {
+    let (memory, allocation) = (options.memory(), options.allocation);
+    FoundBy {
+        strategy: options.strategy.to_string(),
+        memory: (memory != Memory::Sc).then(|| memory.to_string()),
+        seed: options.seed,
+        execution: execution + 1,
+        exploration,
+        allocation: (allocation != Allocation::Quarantine).then(|| allocation.to_string()),
+    }
+}
+
+pub(crate) fn override_by_environment(options: &mut Options) {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    if let Err(problem) = options.override_by(variables) {
+        panic!("raddle: {problem}");
+    }
+}
+
+/// What the options mean to the engine. `frame_pointer` is that of the function that explores, if what its callers have on
+/// their stacks may be borrowed.
+pub(crate) fn config(
+    options: &Options,
+    frame_pointer: Option<usize>,
+    owned: bool,
+    exploration: u32,
+) -> Config {
+    let replayed = replay::requested();
+    // An execution is replayed with the memory that it was found with.
+    let (memory, allocation, found) = match replayed {
+        Some(file) if file.failure.found_by.exploration == exploration => {
+            (file.memory(), file.allocation(), Some(file.failure.kind))
+        }
+        _ => (options.memory(), options.allocation, None),
+    };
+    Config {
         executions: options.executions,
         budget: options.budget,
         // Under a debugger, time passes for other reasons.
@@ -300,13 +368,14 @@ fn search(
             && options.isolation != Isolation::Fork
             && !(replayed.is_some() && options.backend == Backend::Threads),
         // Above the frame pointer lie the caller's saved frame pointer and the return address.
-        callers: GLOBAL.instrumented.get().then_some(frame_pointer + 16),
+        callers: frame_pointer.filter(|_| GLOBAL.instrumented.get()).map(|pointer| pointer + 16),
         exhaustive: match &replayed {
             Some(file) => file.failure.found_by.strategy == Strategy::Exhaustive.to_string(),
             None => options.strategy == Strategy::Exhaustive,
         },
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
+        prove_spins: false,
         allocation: policy(allocation),
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
         memory: match memory {
@@ -314,53 +383,12 @@ fn search(
             Memory::Rc11 => Model::Rc11,
         },
         clocks: false,
-        check_leaks: options.check_leaks,
-        races: options.races && GLOBAL.announced.get(),
+        // In a replay, only what was found is looked for: it may not be the first thing that is wrong.
+        check_leaks: found.map_or(options.check_leaks, |kind| kind == Kind::MemoryLeak),
+        races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
         progress: tell_progress,
-    };
-    if let Some(file) = &replayed
-        && file.failure.found_by.exploration == exploration
-    {
-        let kind = file.failure.kind;
-        // Only what was found is looked for: it may not be the first thing that is wrong.
-        let config = Config {
-            races: config.races && kind == Kind::DataRace,
-            check_leaks: kind == Kind::MemoryLeak,
-            ..config
-        };
-        replay::replay(file, &config, &options.suppress, at, run);
     }
-    let mut search = Search::new(&config, strategy(&options), classifier);
-    search.suppress(|| suppress(&options.suppress));
-    let report = search.run(run, passed);
-    let Some(found) = &report.failure else { return Ok((report, options.seed)) };
-    assert!(
-        !matches!(found.outcome, Outcome::MixedSize { .. }),
-        "raddle: the code under test accesses the same memory with atomics of different sizes, or of 128 bits, which strategy \
-         `exhaustive` cannot follow; use another strategy"
-    );
-    let limit_time = found.outcome == Outcome::TimeLimit;
-    let mut record = |search: &mut Search<'_>| {
-        let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
-        search.replay(&found.schedule, run, trace, namer(), limit_time)
-    };
-    let (again, trace) = record(&mut search);
-    if !same_execution(found, &again) {
-        let (third, second_trace) = record(&mut search);
-        drop(search);
-        panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
-    }
-    drop(search);
-    let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
-    failure.found_by.strategy = options.strategy.to_string();
-    failure.found_by.memory = (memory != Memory::Sc).then(|| memory.to_string());
-    failure.found_by.seed = options.seed;
-    failure.found_by.allocation = (allocation != Allocation::Quarantine).then(|| allocation.to_string());
-    failure.found_by.execution = found.execution + 1;
-    failure.found_by.exploration = exploration;
-    failure.file = failure.write_new(&build::failures_directory()).ok();
-    Err(Box::new(failure))
 }
 
 /// Whether a replay ended as the original did.
@@ -410,7 +438,7 @@ pub(crate) fn style() -> Style {
     style
 }
 
-fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
+pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
     let (strategy, seed) = (options.strategy.clone(), options.seed);
     move || match strategy {
         Strategy::Random => Box::new(Random::new(seed)),
@@ -470,7 +498,7 @@ pub(crate) fn namer() -> Namer {
     })
 }
 
-fn say_what_is_missing(owned: bool) {
+pub(crate) fn say_what_is_missing(owned: bool) {
     static INSTRUMENTED: Once = Once::new();
     static OWNED: Once = Once::new();
     if !GLOBAL.instrumented.get() {
@@ -492,7 +520,7 @@ fn say_what_is_missing(owned: bool) {
 }
 
 /// Prints past libtest, which keeps what passing tests print to itself.
-fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     // Nobody may be listening.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

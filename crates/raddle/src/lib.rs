@@ -35,6 +35,7 @@
 //! ```
 
 mod build;
+mod declarative;
 mod explain;
 mod explorer;
 mod fault;
@@ -46,8 +47,13 @@ mod report;
 mod scenario;
 mod suppress;
 
+pub use declarative::generate::{self, Arbitrary, ThreadId};
+pub use declarative::{
+    Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call,
+};
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
+pub use raddle_check::Contract;
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;

@@ -8,7 +8,7 @@ use raddle_engine::engine::Backend;
 use raddle_engine::search::Found;
 use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
-use raddle_engine::{Config, Outcome, Schedule, Search};
+use raddle_engine::{Config, Judge, Outcome, Schedule, Search};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind, render};
 
@@ -75,6 +75,20 @@ pub(crate) fn replay(
     suppressed: &[String],
     at: &Location<'_>,
     run: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
+) -> ! {
+    replay_with(request, config, suppressed, at, run, judge, &|_| ())
+}
+
+/// [`replay`], for those who know more about the failure than the engine.
+pub(crate) fn replay_with(
+    request: &Request,
+    config: &Config,
+    suppressed: &[String],
+    at: &Location<'_>,
+    run: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
+    decorate: &dyn Fn(&mut Failure),
 ) -> ! {
     let recorded = &request.failure;
     let program = Program::current().ok();
@@ -96,13 +110,13 @@ pub(crate) fn replay(
     // How it ends decides what is recorded; under a debugger it is made only once.
     let trace = match config.backend {
         Backend::Coroutines => {
-            let found = search.rerun(&schedule, run);
+            let found = search.rerun(&schedule, run, judge);
             Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome)
         }
         Backend::OsThreads => Trace::new(TRACE_LIMIT, 0),
     };
     let limit_time = recorded.kind == Kind::TimeLimit;
-    let (found, trace) = search.replay(&schedule, run, trace, namer(), limit_time);
+    let (found, trace) = search.replay(&schedule, run, judge, trace, namer(), limit_time);
     drop(search);
     match found.outcome {
         Outcome::Passed => {
@@ -112,6 +126,7 @@ pub(crate) fn replay(
         _ => {}
     }
     let mut failure = explain(&found, &trace, program.as_ref(), build::test_name(at));
+    decorate(&mut failure);
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
     let inexact = matches!(failure.kind, Kind::TimeLimit | Kind::StackOverflow | Kind::Livelock);

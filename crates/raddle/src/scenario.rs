@@ -23,7 +23,7 @@ pub(crate) fn of(trace: &Trace) -> Option<Scenario> {
         match &event.action {
             Action::Spawn { .. } => spawned = true,
             Action::Join { .. } if thread == 0 => joined = true,
-            Action::Call { call } => part.push(Operation { call: call.clone(), result: None }),
+            Action::Call { call } => part.push(Operation { call: call.clone(), result: None, recipe: None }),
             Action::Return { call, result } => {
                 if let Some(open) = part.iter_mut().rev().find(|operation| operation.call == *call) {
                     open.result.get_or_insert_with(|| result.clone());

@@ -16,6 +16,10 @@ impl Engine {
         self.count_step();
         self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
         self.current().rounds.yielded();
+        if self.limits.prove_spins {
+            // Whoever gives way may be waiting for those who then go on: that is to be seen.
+            return self.point(Pending::NOTHING);
+        }
         if self.runnable.len() > 1 && !self.follows_graph() {
             self.current().pending = Pending::NOTHING;
             self.give_way();
@@ -27,6 +31,9 @@ impl Engine {
         let me = self.current;
         self.note_pause();
         self.current().state = state;
+        if matches!(state, State::Lock { .. } | State::Futex { .. } | State::Spinning) {
+            self.waited.get_or_insert(me);
+        }
         self.runnable.retain(|&thread| thread != me);
         let next = self.decide();
         self.switch_to(next, reason);
@@ -222,10 +229,13 @@ impl Engine {
 
     #[cold]
     pub(super) fn spin(&mut self, read: Read) {
-        if self.memory_of_round.is_some() {
+        if self.memory_of_round.is_some() || self.limits.prove_spins {
             let top = self.current().stack.top();
             let state = crate::trace::machine_state(read.pc, top);
             self.current().spin.round_ended(state);
+        }
+        if self.limits.prove_spins && !self.current().spin.stuck {
+            return;
         }
         let me = self.current;
         self.spinners.push(me);

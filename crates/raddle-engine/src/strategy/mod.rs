@@ -1,6 +1,7 @@
 //! How the next schedule is picked. One file per strategy; all of them implement [`Strategy`].
 
 mod bounded;
+mod conductor;
 mod look_back;
 mod pct;
 mod pos;
@@ -9,6 +10,7 @@ mod round_robin;
 mod scripted;
 
 pub use bounded::Bounded;
+pub use conductor::Conductor;
 pub use pct::Pct;
 pub use pos::Pos;
 pub use random::Random;

@@ -7,6 +7,7 @@ mod interleaving;
 mod layout;
 mod places;
 mod scenario;
+mod starter;
 mod style;
 mod summary;
 mod text;
@@ -38,8 +39,13 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     summary::threads(failure, &mut page);
     if let Some(scenario) = &failure.scenario {
         scenario::table(scenario, &mut page);
+        scenario::reasons(failure, &mut page);
     }
-    layout::interleaving(failure, &mut page);
+    let shown = starter::without_starter(failure);
+    layout::interleaving(shown.as_ref().unwrap_or(failure), &mut page);
+    if let Some(scenario) = &failure.scenario {
+        scenario::code(scenario, &mut page);
+    }
     summary::how_to_replay(failure, file, &mut page);
     page.finish()
 }

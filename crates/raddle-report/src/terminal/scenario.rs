@@ -2,7 +2,7 @@
 
 use super::text::{Line, Page, Paint};
 use super::words;
-use crate::failure::{Operation, Scenario};
+use crate::failure::{Failure, Operation, Scenario};
 
 /// Prints the scenario.
 pub(super) fn table(scenario: &Scenario, page: &mut Page) {
@@ -11,6 +11,30 @@ pub(super) fn table(scenario: &Scenario, page: &mut Page) {
     sequence("before", &scenario.init, page);
     parallel(&scenario.parallel, page);
     sequence("after", &scenario.post, page);
+}
+
+/// Prints why the results are wrong.
+pub(super) fn reasons(failure: &Failure, page: &mut Page) {
+    if failure.reasons.is_empty() {
+        return;
+    }
+    page.blank();
+    page.text(Paint::Bold, "why it is wrong");
+    for reason in &failure.reasons {
+        let text = reason.trim_start();
+        page.wrapped(2 + reason.len() - text.len(), 4, Line::of(Paint::Plain, text));
+    }
+}
+
+/// Prints the code that asks for the scenario.
+pub(super) fn code(scenario: &Scenario, page: &mut Page) {
+    let Some(code) = &scenario.code else { return };
+    page.blank();
+    page.text(Paint::Bold, "to test this scenario first");
+    for line in code.lines() {
+        // Not wrapped: it is there to be copied.
+        page.line(Line::of(Paint::Plain, format!("  {line}")));
+    }
 }
 
 fn sequence(when: &str, operations: &[Operation], page: &mut Page) {

@@ -19,6 +19,11 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
         Kind::Crash => "crash",
         Kind::StackOverflow => "stack overflow",
         Kind::Exit => "exit",
+        Kind::IncorrectResults => "incorrect results",
+        Kind::Validation => "validation failed",
+        Kind::LostWakeUp => "lost wake-up",
+        Kind::NotObstructionFree => "not obstruction-free",
+        Kind::NotLockFree => "not lock-free",
         Kind::DataRace => "data race",
         Kind::UseAfterFree => "use after free",
         Kind::DoubleFree => "double free",
@@ -106,7 +111,10 @@ pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut P
         words::counted(found.execution, "").trim_end_matches(['s', ' '])
     );
     page.wrapped(0, 10, Line::of(Paint::Bold, "found by: ").with(Paint::Plain, text));
-    if let Some(file) = file {
+    if failure.trace.events.is_empty() {
+        let text = "no schedule: found on real threads; run `cargo raddle test` to search for one";
+        page.wrapped(0, 10, Line::of(Paint::Bold, "replay:   ").with(Paint::Plain, text));
+    } else if let Some(file) = file {
         // Not wrapped: it is there to be copied.
         let text = format!("cargo raddle replay {}", shell_word(&file.display().to_string()));
         page.line(Line::of(Paint::Bold, "replay:   ").with(Paint::Plain, text));

@@ -278,6 +278,7 @@ pub(crate) fn scenario() -> Failure {
     let operation = |call: &str, result: Option<&str>| Operation {
         call: call.to_owned(),
         result: result.map(str::to_owned),
+        recipe: None,
     };
     let push = |line: u32| {
         format!("queue::Model::push tests/queue.rs:9 > my_crate::Queue<T>::push src/queue.rs:{line}")

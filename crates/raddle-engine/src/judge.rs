@@ -1,0 +1,36 @@
+//! The last word on an execution, for those who know more than the engine: whether its results are right.
+
+use crate::engine::{Engine, Outcome};
+use crate::schedule::Schedule;
+use crate::thread::ThreadId;
+
+/// An execution that has ended. Its memory is still whole: threads that did not end are where they stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended<'a> {
+    /// How it ended, as far as the engine can tell.
+    pub outcome: &'a Outcome,
+    /// Its events.
+    pub steps: u64,
+    /// Its changes of thread.
+    pub switches: u64,
+    /// How many threads it had.
+    pub threads: usize,
+    /// The first thread that could not go on by itself: it waited for a lock or a wake-up, or span.
+    pub waited: Option<ThreadId>,
+    pub(crate) engine: &'a Engine,
+}
+
+impl Ended<'_> {
+    /// Its choices.
+    pub fn schedule(&self) -> Schedule {
+        self.engine.choices()
+    }
+}
+
+/// Says how an execution is to count: as the engine says, or otherwise. What it allocates is the engine's and stays.
+pub type Judge<'a> = dyn FnMut(&Ended<'_>) -> Outcome + 'a;
+
+/// The judge that knows no more than the engine.
+pub fn as_it_ended(ended: &Ended<'_>) -> Outcome {
+    ended.outcome.clone()
+}

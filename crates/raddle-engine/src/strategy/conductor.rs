@@ -1,0 +1,80 @@
+//! For executions whose first thread only starts the others and waits for them: when it does so makes no difference.
+
+use super::{Point, Strategy};
+use crate::thread::ThreadId;
+
+/// Thread 0 goes on whenever it is the one that runs, and otherwise only when no other can. Everything else is chosen by
+/// the strategy within, which never sees thread 0 beside others.
+#[allow(missing_debug_implementations, reason = "holds any strategy")]
+pub struct Conductor {
+    within: Box<dyn Strategy>,
+    others: Vec<ThreadId>,
+}
+
+const FIRST: ThreadId = 0;
+
+impl Conductor {
+    /// Leaves all choices that matter to `within`.
+    pub fn new(within: Box<dyn Strategy>) -> Conductor {
+        Conductor { within, others: Vec::with_capacity(64) }
+    }
+}
+
+impl Strategy for Conductor {
+    fn begin(&mut self, execution: u64) -> bool {
+        self.within.begin(execution)
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> ThreadId {
+        if point.runnable[0] != FIRST {
+            return self.within.choose(point);
+        }
+        if point.current == FIRST {
+            return FIRST;
+        }
+        self.others.clear();
+        self.others.extend_from_slice(&point.runnable[1..]);
+        match self.others[..] {
+            [only] => only,
+            _ => self.within.choose(&Point { runnable: &self.others, ..*point }),
+        }
+    }
+
+    fn look_back(&mut self, ways: usize, choice: usize) -> usize {
+        self.within.look_back(ways, choice)
+    }
+
+    fn end(&mut self, choices: usize) {
+        self.within.end(choices);
+    }
+
+    fn is_indexed(&self) -> bool {
+        self.within.is_indexed()
+    }
+
+    fn is_exhaustive(&self) -> bool {
+        self.within.is_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RoundRobin;
+    use super::*;
+
+    #[track_caller]
+    fn check(current: ThreadId, runnable: &[ThreadId], allowed: &[ThreadId]) {
+        let mut conductor = Conductor::new(Box::new(RoundRobin::new()));
+        conductor.begin(0);
+        let point = Point { current, runnable, threads: &[], choice: 0 };
+        assert!(allowed.contains(&conductor.choose(&point)));
+    }
+
+    #[test]
+    fn the_first_thread_is_neither_interrupted_nor_preferred() {
+        check(0, &[0, 1, 2], &[0]);
+        check(1, &[0, 2], &[2]);
+        check(1, &[0, 1, 2], &[1, 2]);
+        check(1, &[1, 2], &[1, 2]);
+    }
+}

@@ -1,0 +1,196 @@
+//! One execution of a plan on the engine's virtual threads.
+
+use std::cell::{Cell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::Wake;
+use std::thread::{self, Thread};
+
+use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::hooks;
+use raddle_engine::trace::Action;
+
+use super::history::{Log, Note, Step};
+use super::perform::{Bell, Stage, perform};
+use super::scenario::{Invocation, Plan};
+use super::subject::{Object, Subject};
+
+/// Everything that an execution of the plan does, on the thread that the engine starts it with. The log is left where
+/// `place` says, in the execution's own memory.
+pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*const Log>) {
+    let log =
+        Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len(), plan.threads.len() + 1)))));
+    place.set(log.0.get());
+    // As for any closure under test, a panic that nobody expects ends the thread.
+    let _ = catch_unwind(AssertUnwindSafe(|| run(subject, plan, log)));
+}
+
+// Not inlined, as `perform`.
+#[inline(never)]
+fn run(subject: &Subject, plan: &Plan, log: &Shared) {
+    let object = subject.object();
+    perform(subject, &object, &plan.init, 0, &Virtual::alone(subject, log));
+    log.with(|log| log.last_completion = events());
+    let threads: Vec<thread::JoinHandle<()>> = (0..plan.threads.len())
+        .map(|thread| {
+            let object = &object;
+            let work = move || {
+                let stage = Virtual { subject, log, in_parallel: true, started: Cell::new(false) };
+                perform(subject, object, &plan.threads[thread], plan.first_of(thread), &stage);
+            };
+            // SAFETY: what it borrows lives until it has been joined, or for as long as the execution.
+            unsafe { thread::Builder::new().spawn_unchecked(work) }
+                .expect("the engine has room for more threads")
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("panics of operations are results");
+    }
+    let first = plan.first_of(plan.threads.len());
+    perform(subject, &object, &plan.post, first, &Virtual::alone(subject, log));
+    finish(subject, &object, log);
+    drop(object);
+}
+
+#[inline(never)]
+fn finish(subject: &Subject, object: &Object, log: &Shared) {
+    if let Some(validate) = &subject.validate
+        && let Err(payload) = catch_unwind(AssertUnwindSafe(|| validate(object)))
+    {
+        let said = super::value::Answer::of(Err(payload)).text();
+        log.with(|log| log.invalid = Some(said));
+        return;
+    }
+    if let Some(teardown) = &subject.teardown {
+        teardown(object);
+    }
+}
+
+/// Notes what the current thread has seen of the others.
+fn note_clock(log: &mut Log) {
+    let Some(engine) = engine_of_virtual_thread() else { return };
+    // Scenarios of more threads are rare; for those, only the order within threads is known.
+    let mut seen = [0; 16];
+    let Some(seen) = seen.get_mut(..log.threads) else { return };
+    // SAFETY: the engine runs and this is a virtual thread.
+    unsafe {
+        if hooks::seen_of_threads(engine, seen) {
+            log.clocks.extend_from_slice(seen);
+            log.makers.push((*engine).current_id());
+        }
+    }
+}
+
+/// How many events the execution has made.
+fn events() -> u64 {
+    // SAFETY: the engine runs and this is a virtual thread.
+    engine_of_virtual_thread().map_or(0, |engine| unsafe { (*engine).steps })
+}
+
+/// The log of an execution whose threads take turns.
+struct Shared(UnsafeCell<Log>);
+
+// SAFETY: virtual threads take turns, and change only at events, of which there are none within `with`.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn with<R>(&self, work: impl FnOnce(&mut Log) -> R) -> R {
+        // SAFETY: as for `Sync`; `work` does not call this again.
+        work(unsafe { &mut *self.0.get() })
+    }
+}
+
+/// A virtual thread that makes calls.
+struct Virtual<'a> {
+    subject: &'a Subject,
+    log: &'a Shared,
+    in_parallel: bool,
+    started: Cell<bool>,
+}
+
+impl Virtual<'_> {
+    fn alone<'a>(subject: &'a Subject, log: &'a Shared) -> Virtual<'a> {
+        Virtual { subject, log, in_parallel: false, started: Cell::new(true) }
+    }
+
+    fn tell(&self, action: impl FnOnce() -> Action) {
+        if let Some(engine) = engine_of_virtual_thread() {
+            // SAFETY: the engine runs and this is a virtual thread.
+            unsafe { hooks::note(engine, action) };
+        }
+    }
+}
+
+impl Stage for Virtual<'_> {
+    type Bell = Unpark;
+
+    fn before_step(&self, _call: usize, _invocation: &Invocation) {
+        // When a thread starts, that it was chosen to is the choice.
+        if self.started.replace(true)
+            && self.in_parallel
+            && let Some(engine) = engine_of_virtual_thread()
+        {
+            // SAFETY: the engine runs and this is a virtual thread.
+            unsafe { hooks::operation_begins(engine) };
+        }
+    }
+
+    fn note(&self, note: Note, invocation: &Invocation) {
+        match &note {
+            Note::Begun(_, step) => self.tell(|| Action::Call { call: self.shown(invocation, *step) }),
+            Note::Ended(_, answer) => {
+                self.tell(|| Action::Return { call: invocation.text(self.subject), result: answer.text() })
+            }
+        }
+        let completes = self.in_parallel && matches!(note, Note::Ended(..));
+        self.log.with(|log| {
+            note_clock(log);
+            log.notes.push(note);
+            if completes {
+                log.completed(events());
+            }
+        });
+    }
+
+    fn bell(&self) -> Arc<Unpark> {
+        Arc::new(Unpark { thread: thread::current(), rung: AtomicBool::new(false) })
+    }
+}
+
+impl Virtual<'_> {
+    fn shown(&self, invocation: &Invocation, step: Step) -> String {
+        let call = invocation.text(self.subject);
+        match step {
+            Step::Request => call,
+            Step::FollowUp => format!("{call}, resumed"),
+            Step::Cancel => format!("{call}, cancelled"),
+        }
+    }
+}
+
+/// Wakes a virtual thread by unparking it. If that never happens, the engine sees that nobody can go on.
+pub(crate) struct Unpark {
+    thread: Thread,
+    rung: AtomicBool,
+}
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rung.store(true, SeqCst);
+        self.thread.unpark();
+    }
+}
+
+impl Bell for Unpark {
+    fn wait(&self) -> bool {
+        while !self.rung.swap(false, SeqCst) {
+            thread::park();
+        }
+        true
+    }
+}

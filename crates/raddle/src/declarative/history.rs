@@ -1,0 +1,98 @@
+//! What an execution of a plan did: its steps in the order in which they began and ended.
+
+use super::value::Answer;
+
+/// A step of a call. A plain call has one; a future has one for each time that it is polled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    /// The call itself.
+    Request,
+    /// It goes on after it was suspended.
+    FollowUp,
+    /// It is given up.
+    Cancel,
+}
+
+/// Something that was noted.
+pub(crate) enum Note {
+    Begun(usize, Step),
+    Ended(usize, Answer),
+}
+
+/// Notes in the order in which they were made.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) notes: Vec<Note>,
+    /// What the thread of each note had seen of all threads by then, if the engine keeps count: so many numbers a note.
+    pub(crate) clocks: Vec<u32>,
+    /// How many threads that are, and which of them made each note.
+    pub(crate) threads: usize,
+    pub(crate) makers: Vec<u16>,
+    /// What the validation said when it panicked.
+    pub(crate) invalid: Option<String>,
+    /// What was said by a panic that is no result: of the object's making, or of its end.
+    pub(crate) broken: Option<String>,
+    /// The most events between two operations that completed one after the other.
+    pub(crate) longest_gap: u64,
+    /// The events by the time the last one did.
+    pub(crate) last_completion: u64,
+}
+
+/// How far a call had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It was not called.
+    NotBegun,
+    /// It is within a step.
+    Within,
+    /// It waits to be woken.
+    Suspended,
+    /// It is over.
+    Done,
+}
+
+impl Log {
+    pub(crate) fn with_capacity(calls: usize, threads: usize) -> Log {
+        Log { notes: Vec::with_capacity(2 * calls + 2), threads, ..Log::default() }
+    }
+
+    /// Whether what one note tells happened before what the other does, if that is known.
+    pub(crate) fn happened_before(&self, first: usize, second: usize) -> Option<bool> {
+        let maker = *self.makers.get(first)?;
+        if maker == *self.makers.get(second)? {
+            return Some(first < second);
+        }
+        let of = |note: usize| self.clocks.get(note * self.threads + usize::from(maker));
+        Some(of(first)? <= of(second)?)
+    }
+
+    /// An operation of the parallel part has completed, after this many events of the execution.
+    pub(crate) fn completed(&mut self, events: u64) {
+        self.longest_gap = self.longest_gap.max(events - self.last_completion);
+        self.last_completion = events;
+    }
+
+    /// How far each of `calls` calls had come.
+    pub(crate) fn progress(&self, calls: usize) -> Vec<Progress> {
+        let mut progress = vec![Progress::NotBegun; calls];
+        for note in &self.notes {
+            match note {
+                Note::Begun(call, _) => progress[*call] = Progress::Within,
+                Note::Ended(call, Answer::Suspended) => progress[*call] = Progress::Suspended,
+                Note::Ended(call, _) => progress[*call] = Progress::Done,
+            }
+        }
+        progress
+    }
+
+    /// What each of `calls` calls came to in the end, printed; none for those that did not.
+    pub(crate) fn results(&self, calls: usize) -> Vec<Option<String>> {
+        let mut results = vec![None; calls];
+        for note in &self.notes {
+            if let Note::Ended(call, answer) = note {
+                results[*call] = Some(answer.text());
+            }
+        }
+        results
+    }
+}

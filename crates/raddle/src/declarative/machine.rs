@@ -1,0 +1,453 @@
+//! Model checking of one plan: executions on the engine, each verified while its memory is whole.
+
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::time::Duration;
+
+use raddle_engine::strategy::Conductor;
+use raddle_engine::trace::Trace;
+use raddle_engine::{Config, Ended, Outcome, Schedule, Search};
+use raddle_reflect::Program;
+use raddle_report::failure::{self, Failure, Kind};
+
+use super::execution::execute;
+use super::history::{Log, Progress};
+use super::quiet::quietly;
+use super::scenario::Plan;
+use super::stress;
+use super::subject::Subject;
+use super::verify::{Order, Verdict, Verification};
+use crate::explain::explain;
+use crate::explorer::{self, TRACE_LIMIT, classifier, namer};
+use crate::options::{Memory, Options, Strategy};
+use crate::suppress::suppress;
+use crate::{build, replay};
+
+/// What is asked of an object besides right results.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Demands {
+    pub(crate) obstruction_free: bool,
+    /// Events between two completions at most.
+    pub(crate) lock_free: Option<u64>,
+}
+
+/// How long to search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) executions: u64,
+    pub(crate) time: Option<Duration>,
+}
+
+/// What model checking of a plan came to.
+pub(crate) struct Searched {
+    pub(crate) executions: u64,
+    /// All executions within the strategy's bounds were made.
+    pub(crate) complete: bool,
+    pub(crate) wrong: Option<Wrong>,
+}
+
+/// A wrong execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrong {
+    pub(crate) kind: Kind,
+    pub(crate) outcome: Outcome,
+    pub(crate) schedule: Schedule,
+    pub(crate) switches: u64,
+    pub(crate) steps: u64,
+    pub(crate) execution: u64,
+}
+
+/// The engine, set up for a test.
+pub(crate) struct Machine<'d> {
+    pub(crate) subject: &'d Subject,
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) options: Options,
+    pub(crate) demands: Demands,
+    pub(crate) owned: bool,
+    pub(crate) exploration: u32,
+    pub(crate) verification: RefCell<Verification<'d>>,
+}
+
+/// What a judge says of a wrong execution.
+#[derive(Clone, Debug)]
+struct Complaint {
+    kind: Kind,
+    message: String,
+}
+
+impl Machine<'_> {
+    /// Searches the plan's executions for a wrong one.
+    pub(crate) fn search(&self, plan: &Plan, effort: Effort) -> Searched {
+        self.verification.borrow_mut().begin_plan();
+        let config = self.config(effort);
+        let place = Cell::new(std::ptr::null());
+        let complaint = RefCell::new(None);
+        let switches = Cell::new(0);
+        let mut helped = false;
+        let mut judge = |ended: &Ended<'_>| {
+            helped |= ended.threads > plan.threads.len() + 1;
+            switches.set(ended.switches);
+            self.judge(plan, ended, &place, &complaint)
+        };
+        let mut search = self.new_search(&config, plan);
+        let report = search.run(&mut || execute(self.subject, plan, &place), &mut judge);
+        drop(search);
+        let wrong = report.failure.map(|found| Wrong {
+            kind: kind_of(&found.outcome, &complaint.borrow()),
+            outcome: found.outcome,
+            schedule: found.schedule,
+            switches: switches.get(),
+            steps: found.steps,
+            execution: found.execution,
+        });
+        // Where the object has threads of its own, the thread that starts the others matters, and is not preempted.
+        Searched { executions: report.executions, complete: report.complete && !helped, wrong }
+    }
+
+    /// Searches on for a wrong execution with fewer changes of thread, then with fewer events.
+    pub(crate) fn refine(&self, plan: &Plan, wrong: Wrong, effort: Effort) -> Wrong {
+        self.verification.borrow_mut().begin_plan();
+        let config = self.config(effort);
+        let place = Cell::new(std::ptr::null());
+        let complaint = RefCell::new(None);
+        let mut best = wrong.clone();
+        let mut execution = 0;
+        let mut judge = |ended: &Ended<'_>| {
+            execution += 1;
+            let outcome = self.judge(plan, ended, &place, &complaint);
+            // Neither right nor wrong: the engine takes them back.
+            if matches!(
+                outcome,
+                Outcome::Passed | Outcome::Diverged { .. } | Outcome::Abandoned | Outcome::Again
+            ) {
+                return outcome;
+            }
+            let better = (ended.switches, ended.steps) < (best.switches, best.steps);
+            if better && kind_of(&outcome, &complaint.borrow()) == wrong.kind {
+                best = Wrong {
+                    kind: wrong.kind,
+                    outcome,
+                    schedule: ended.schedule(),
+                    switches: ended.switches,
+                    steps: ended.steps,
+                    execution: execution - 1,
+                };
+            }
+            Outcome::Passed
+        };
+        let mut search = self.new_search(&config, plan);
+        search.run(&mut || execute(self.subject, plan, &place), &mut judge);
+        drop(search);
+        best
+    }
+
+    /// The failure that a wrong execution is, with everything that can be said about it.
+    pub(crate) fn report(&self, plan: &Plan, wrong: &Wrong) -> Failure {
+        self.verification.borrow_mut().begin_plan();
+        let config = self.config(Effort { executions: 1, time: None });
+        let place = Cell::new(std::ptr::null());
+        let complaint = RefCell::new(None);
+        let told = RefCell::new(None);
+        let mut judge = |ended: &Ended<'_>| {
+            let outcome = self.judge(plan, ended, &place, &complaint);
+            *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place));
+            outcome
+        };
+        let mut run = || execute(self.subject, plan, &place);
+        let mut search = self.new_search(&config, plan);
+        let limit_time = wrong.kind == Kind::TimeLimit;
+        let mut record = |search: &mut Search<'_>| {
+            let trace = Trace::new(TRACE_LIMIT, wrong.steps).watching(&wrong.outcome);
+            search.replay(&wrong.schedule, &mut run, &mut judge, trace, namer(), limit_time)
+        };
+        let (found, trace) = record(&mut search);
+        let again = kind_of(&found.outcome, &complaint.borrow());
+        let divergence = (again != wrong.kind).then(|| {
+            let (third, second_trace) = record(&mut search);
+            replay::explain_divergence(&found, &found, &trace, &third, &second_trace)
+        });
+        drop(search);
+        if let Some(divergence) = divergence {
+            panic!("{divergence}");
+        }
+        let mut failure =
+            explain(&found, &trace, Program::current().ok().as_ref(), build::test_name(self.at));
+        let options = Options { strategy: strategy_of(&self.options, plan), ..self.options.clone() };
+        failure.found_by = explorer::found_by(&options, wrong.execution, self.exploration);
+        self.decorate(plan, &mut failure, &complaint.borrow(), told.borrow().as_ref());
+        failure
+    }
+
+    /// The failure that a wrong execution on real threads is. Nobody knows how it came about.
+    pub(crate) fn describe_stressed(&self, plan: &Plan, wrong: &stress::Wrong) -> Failure {
+        Failure {
+            format: failure::FORMAT,
+            test: build::test_name(self.at),
+            kind: wrong.kind,
+            message: wrong.message.clone(),
+            build: build::identity(Program::current().ok().as_ref()),
+            found_by: failure::FoundBy {
+                strategy: "stress".to_owned(),
+                ..explorer::found_by(&self.options, wrong.execution, self.exploration)
+            },
+            schedule: failure::Schedule::default(),
+            look_back: failure::Schedule::default(),
+            threads: Vec::new(),
+            scenario: Some(describe(self.subject, plan, &wrong.results)),
+            reasons: wrong.reasons.clone(),
+            fault: None,
+            trace: failure::Trace::default(),
+            file: None,
+        }
+    }
+
+    /// Replays a failure of the plan, says how it went, and ends the process.
+    pub(crate) fn replay(&self, plan: &Plan, request: &replay::Request) -> ! {
+        self.verification.borrow_mut().begin_plan();
+        let config = explorer::config(&self.options, None, self.owned, self.exploration);
+        let config = Config { prove_spins: self.demands.obstruction_free, ..config };
+        let place = Cell::new(std::ptr::null());
+        let complaint = RefCell::new(None);
+        let told = RefCell::new(None);
+        let mut judge = |ended: &Ended<'_>| {
+            let outcome = self.judge(plan, ended, &place, &complaint);
+            *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place));
+            outcome
+        };
+        let decorate = |failure: &mut Failure| {
+            self.decorate(plan, failure, &complaint.borrow(), told.borrow().as_ref());
+        };
+        let mut run = || execute(self.subject, plan, &place);
+        replay::replay_with(
+            request,
+            &config,
+            &self.options.suppress,
+            self.at,
+            &mut run,
+            &mut judge,
+            &decorate,
+        )
+    }
+
+    fn config(&self, effort: Effort) -> Config {
+        let options = Options {
+            executions: effort.executions,
+            budget: effort.time,
+            workers: 1,
+            ..self.options.clone()
+        };
+        let config = explorer::config(&options, None, self.owned, self.exploration);
+        Config { prove_spins: self.demands.obstruction_free, ..config }
+    }
+
+    fn new_search<'c>(&self, config: &'c Config, plan: &Plan) -> Search<'c> {
+        let mut search = Search::new(config, self.strategy(plan), classifier);
+        search.suppress(|| suppress(&self.options.suppress));
+        search
+    }
+
+    fn strategy(&self, plan: &Plan) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
+        let options = Options { strategy: strategy_of(&self.options, plan), ..self.options.clone() };
+        let within = explorer::strategy(&options);
+        move || Box::new(Conductor::new(within()))
+    }
+
+    /// Under sequential consistency, operations are ordered by time. With a weak memory, later in time is not later.
+    fn order(&self) -> Order {
+        match self.options.memory() {
+            Memory::Sc => Order::RealTime,
+            Memory::Rc11 => Order::HappensBefore,
+        }
+    }
+
+    /// Has the last word on an execution.
+    fn judge(
+        &self,
+        plan: &Plan,
+        ended: &Ended<'_>,
+        place: &Cell<*const Log>,
+        complaint: &RefCell<Option<Complaint>>,
+    ) -> Outcome {
+        complaint.borrow_mut().take();
+        let complain = |kind: Kind, message: String| {
+            *complaint.borrow_mut() = Some(Complaint { kind, message });
+            Outcome::Rejected
+        };
+        // SAFETY: the execution has left its log there, and its memory is whole.
+        let Some(log) = (unsafe { place.get().as_ref() }) else { return ended.outcome.clone() };
+        if let Some((kind, message)) = self.lack_of_progress(plan, ended, log) {
+            return complain(kind, message);
+        }
+        // Who waits in a loop waits, too.
+        let at_rest =
+            matches!(ended.outcome, Outcome::Deadlock | Outcome::Livelock) && self.waits_by_design(plan, log);
+        if *ended.outcome != Outcome::Passed && !at_rest {
+            return ended.outcome.clone();
+        }
+        if let Some(said) = &log.invalid {
+            return complain(Kind::Validation, said.clone());
+        }
+        let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, self.order()));
+        if verdict == Verdict::Right {
+            return Outcome::Passed;
+        }
+        let (kind, message) = verdict.in_words(self.subject, plan, log);
+        complain(kind, message)
+    }
+
+    /// Whether every call that has not ended may wait for others.
+    fn waits_by_design(&self, plan: &Plan, log: &Log) -> bool {
+        let progress = log.progress(plan.len());
+        let may_wait = |operation: usize, progress: Progress| match progress {
+            Progress::Suspended => true,
+            Progress::Within => {
+                self.subject.operations[operation].blocking && !self.subject.operations[operation].is_future()
+            }
+            Progress::NotBegun | Progress::Done => true,
+        };
+        plan.calls().zip(progress).all(|(call, progress)| may_wait(call.operation, progress))
+    }
+
+    fn lack_of_progress(&self, plan: &Plan, ended: &Ended<'_>, log: &Log) -> Option<(Kind, String)> {
+        if self.demands.obstruction_free
+            && let Some(thread) = ended.waited
+            && let Some(calls) =
+                usize::from(thread).checked_sub(1).and_then(|thread| plan.threads.get(thread))
+            && !calls.iter().any(|call| self.subject.operations[call.operation].may_suspend())
+        {
+            return Some((
+                Kind::NotObstructionFree,
+                format!("T{thread} cannot go on until another thread does"),
+            ));
+        }
+        let bound = self.demands.lock_free?;
+        (log.longest_gap > bound).then(|| {
+            let message =
+                format!("no operation completed within {} events; the bound is {bound}", log.longest_gap);
+            (Kind::NotLockFree, message)
+        })
+    }
+
+    /// What is only known while the execution's memory is whole.
+    fn tell(&self, plan: &Plan, ended: &Ended<'_>, outcome: &Outcome, place: &Cell<*const Log>) -> Told {
+        let whole = matches!(ended.outcome, Outcome::Passed | Outcome::Deadlock | Outcome::Livelock);
+        // SAFETY: as in `judge`.
+        let Some(log) = (unsafe { place.get().as_ref() }).filter(|_| whole) else { return Told::default() };
+        let explained = *outcome == Outcome::Rejected && log.invalid.is_none();
+        Told {
+            results: log.results(plan.len()),
+            reasons: if explained {
+                quietly(|| self.verification.borrow_mut().explain(plan, log, self.order()))
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    fn decorate(
+        &self,
+        plan: &Plan,
+        failure: &mut Failure,
+        complaint: &Option<Complaint>,
+        told: Option<&Told>,
+    ) {
+        if let Some(complaint) = complaint {
+            failure.kind = complaint.kind;
+            failure.message = complaint.message.clone();
+        }
+        for event in &mut failure.trace.events {
+            // Operations are called by Raddle: there is no line of the test to show.
+            if matches!(event.action, failure::Action::Call { .. } | failure::Action::Return { .. }) {
+                event.at = None;
+            }
+        }
+        if failure.kind == Kind::NotObstructionFree
+            && let Some(message) = blocking_event(failure)
+        {
+            failure.message = message;
+        }
+        let told = told.cloned().unwrap_or_default();
+        failure.reasons = told.reasons;
+        // Where the execution's memory was not whole, the trace knows the results.
+        let traced = failure.scenario.take().filter(|_| told.results.is_empty());
+        let mut scenario = describe(self.subject, plan, &told.results);
+        if let Some(traced) = traced {
+            take_results(&mut scenario, &traced);
+        }
+        failure.scenario = Some(scenario);
+    }
+}
+
+/// Which operation waits for what, by the first event at which a thread of the parallel part had to.
+fn blocking_event(failure: &Failure) -> Option<String> {
+    use failure::{Action, Switch};
+    let events = &failure.trace.events;
+    let waits = |pair: &[failure::Event]| {
+        pair[0].thread != 0 && matches!(pair[1].switch, Some(Switch::Blocked | Switch::Spinning))
+    };
+    let at = events.windows(2).position(waits)?;
+    let thread = events[at].thread;
+    let call = events[..at].iter().rev().find_map(|event| match &event.action {
+        Action::Call { call } if event.thread == thread => Some(call),
+        _ => None,
+    })?;
+    let (what, place) = match &events[at].action {
+        Action::Wait { place, .. } => ("waits for", place),
+        Action::Load { place, .. } | Action::Cas { place, .. } | Action::Rmw { place, .. } => {
+            ("spins until another thread changes", place)
+        }
+        _ => return Some(format!("`{call}` of T{thread} gives way to other threads until one has gone on")),
+    };
+    let place =
+        place.name.as_ref().map_or_else(|| format!("{:#x}", place.address), |name| format!("`{name}`"));
+    Some(format!("`{call}` of T{thread} {what} {place}"))
+}
+
+/// What was found out about an execution while its memory was whole.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    results: Vec<Option<String>>,
+    reasons: Vec<String>,
+}
+
+/// The one place that says how a plan is searched.
+pub(crate) fn strategy_of(options: &Options, _plan: &Plan) -> Strategy {
+    options.strategy.clone()
+}
+
+fn kind_of(outcome: &Outcome, complaint: &Option<Complaint>) -> Kind {
+    match (outcome, complaint) {
+        (Outcome::Rejected, Some(complaint)) => complaint.kind,
+        _ => crate::explain::kind(outcome),
+    }
+}
+
+/// The scenario of a report; results by the number of the call.
+pub(crate) fn describe(subject: &Subject, plan: &Plan, results: &[Option<String>]) -> failure::Scenario {
+    let mut call = 0;
+    let mut operation = |invocation: &super::scenario::Invocation| {
+        let result = results.get(call).cloned().flatten();
+        call += 1;
+        failure::Operation {
+            call: invocation.text(subject),
+            result,
+            recipe: Some(super::persist::recipe(subject, invocation)),
+        }
+    };
+    let init = plan.init.iter().map(&mut operation).collect();
+    let parallel = plan.threads.iter().map(|calls| calls.iter().map(&mut operation).collect()).collect();
+    let post = plan.post.iter().map(&mut operation).collect();
+    failure::Scenario { init, parallel, post, code: Some(plan.code(subject)) }
+}
+
+fn take_results(scenario: &mut failure::Scenario, traced: &failure::Scenario) {
+    let parts = scenario.parallel.iter_mut().zip(&traced.parallel);
+    let sequences = parts
+        .map(|(to, from)| (to, from))
+        .chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
+    for (to, from) in sequences {
+        for (to, from) in to.iter_mut().zip(from) {
+            to.result.clone_from(&from.result);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! A whole test: which scenarios are tried, in which order, with how much effort, and what becomes of a failure.
+
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+use raddle_check::Contract;
+use raddle_engine::global::GLOBAL;
+use raddle_report::{Failure, Kind};
+
+use super::coverage::{Coverage, Covered};
+use super::generation::{Generation, Size};
+use super::machine::{Demands, Effort, Machine, Wrong, strategy_of};
+use super::minimise::minimise;
+use super::mistakes;
+use super::persist::{self, Regressions};
+use super::scenario::{Plan, Scenario};
+use super::spec::Specification;
+use super::stress::{self, Stressed};
+use super::subject::Subject;
+use super::test::Mode;
+use super::verify::Verification;
+use crate::Explorer;
+use crate::explorer::{next_exploration, override_by_environment, say};
+use crate::{build, replay};
+
+/// Everything that a test says.
+pub(crate) struct Definition {
+    pub(crate) subject: Subject,
+    pub(crate) spec: SpecOf,
+    pub(crate) has_spec: bool,
+    pub(crate) contract: Contract,
+    pub(crate) explorer: Explorer,
+    pub(crate) size: Size,
+    pub(crate) iterations: Option<usize>,
+    pub(crate) executions: u64,
+    pub(crate) scenarios: Vec<Scenario>,
+    pub(crate) mode: Mode,
+    pub(crate) demands: Demands,
+    pub(crate) minimize: bool,
+}
+
+/// Makes the specification of a subject; the error says what does not go together.
+type SpecOf = Box<dyn FnOnce(&Subject) -> Result<Box<dyn Specification>, String>>;
+
+/// Scenarios that are made up if nothing else is said.
+const ITERATIONS: usize = 100;
+
+/// Runs a test. `keep` says whether a failing scenario is kept for the next time.
+pub(crate) fn run(
+    mut definition: Definition,
+    at: &'static Location<'static>,
+    keep: bool,
+) -> Result<Coverage, Box<Failure>> {
+    raddle_intercept::link();
+    let spec_of = std::mem::replace(&mut definition.spec, Box::new(|_| unreachable!("taken once")));
+    let prepared = mistakes::check(&definition)
+        .and_then(|()| Ok((spec_of(&definition.subject)?, mistakes::plans(&definition)?)));
+    let (spec, custom) = prepared.unwrap_or_else(|mistake| panic!("raddle: {mistake}"));
+    let mut options = definition.explorer.options.clone();
+    override_by_environment(&mut options);
+    let owned = build::owns_process();
+    if !GLOBAL.instrumented.get() && definition.mode != Mode::Stress {
+        say_stress_only();
+    }
+    let subject = &definition.subject;
+    let machine = Machine {
+        subject,
+        at,
+        demands: definition.demands,
+        owned,
+        exploration: next_exploration(),
+        verification: RefCell::new(Verification::new(subject, &*spec, definition.contract)),
+        options,
+    };
+    let given: Vec<_> = custom.iter().flat_map(Plan::calls).cloned().collect();
+    if let Some(request) = replay::requested()
+        && request.failure.found_by.exploration == machine.exploration
+        && let Some(scenario) = &request.failure.scenario
+        && let Some(plan) = persist::plan(subject, scenario, &given)
+    {
+        machine.replay(&plan, request);
+    }
+    let regressions = Regressions::of(at, &build::test_name(at));
+    let mut runner = Runner {
+        definition: &definition,
+        machine,
+        stressed: Verification::new(subject, &*spec, definition.contract),
+        stuck: false,
+        begin: Instant::now(),
+    };
+    let known = regressions.as_ref().filter(|_| keep).map(|file| file.read(subject, &given));
+    let result = runner.run(known.unwrap_or_default(), custom);
+    if let (Err(failure), true, Some(file)) = (&result, keep, &regressions)
+        && let Some(scenario) = &failure.scenario
+    {
+        // A source tree that cannot be written is no reason to hide the failure.
+        let _ = file.keep(scenario);
+    }
+    if runner.stuck {
+        drop(runner);
+        std::mem::forget(definition);
+    }
+    result
+}
+
+/// Once a process: under plain `cargo test`, there is nothing to control threads by.
+fn say_stress_only() {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        say("raddle: built without instrumentation: scenarios only run on real threads; run `cargo raddle test` for \
+             model checking");
+    });
+}
+
+/// Whether failures of these kinds may be the same one. Of threads that do not return, stress cannot say more.
+fn same_class(found: Kind, stressed: Kind) -> bool {
+    match stressed {
+        Kind::TimeLimit => matches!(found, Kind::Deadlock | Kind::Livelock | Kind::TimeLimit),
+        _ => found == stressed,
+    }
+}
+
+struct Runner<'d> {
+    definition: &'d Definition,
+    machine: Machine<'d>,
+    /// What is known about executions on real threads: other memory than the engine's.
+    stressed: Verification<'d>,
+    /// Threads are left that never end.
+    stuck: bool,
+    begin: Instant,
+}
+
+/// How long a scenario is stressed beside model checking.
+const BESIDE: Duration = Duration::from_millis(20);
+
+/// How long a scenario is stressed by itself.
+const ALONE: Duration = Duration::from_millis(200);
+
+/// How long the scenario of a failure on real threads is made smaller.
+const MINIMISING: Duration = Duration::from_secs(5);
+
+impl Runner<'_> {
+    fn run(&mut self, known: Vec<Plan>, custom: Vec<Plan>) -> Result<Coverage, Box<Failure>> {
+        let budget = self.machine.options.budget;
+        let iterations = self.definition.iterations.unwrap_or(match budget {
+            Some(_) => usize::MAX,
+            None => ITERATIONS,
+        });
+        let seed = self.machine.options.seed;
+        let mut coverage = Coverage { seed, ..Coverage::default() };
+        let mut generation =
+            Generation::new(&self.definition.subject, self.definition.size, iterations, seed);
+        let mut plans = Vec::new();
+        for plan in known.into_iter().chain(custom) {
+            if !generation.has_seen(&plan) {
+                coverage.scenarios.push(self.cover(&plan)?);
+                plans.push(plan);
+            }
+        }
+        for _ in 0..iterations {
+            // By itself, stress takes its time from each scenario; there is no point in more than that allows.
+            let planned = ALONE * plans.len() as u32;
+            if self.is_out_of_time(true)
+                || !self.model_checks() && self.time_left().is_some_and(|left| left < planned)
+            {
+                break;
+            }
+            let Some(plan) = generation.next() else { break };
+            coverage.scenarios.push(self.cover(&plan)?);
+            plans.push(plan);
+        }
+        // Real threads leave traces in memory that virtual ones would see: they come last.
+        for (covered, plan) in coverage.scenarios.iter_mut().zip(plans) {
+            if self.stresses(&plan) && !self.is_out_of_time(false) {
+                let stressed = self.stress(&plan, self.stress_effort(covered.complete));
+                covered.stress = stressed.executions;
+                if let Some(wrong) = stressed.wrong {
+                    return Err(self.fail_stressed(plan, wrong));
+                }
+            }
+        }
+        coverage.elapsed = self.begin.elapsed();
+        Ok(coverage)
+    }
+
+    /// Whether the budget is spent, or what model checking may take of it if stress is to follow.
+    fn is_out_of_time(&self, model_checking: bool) -> bool {
+        let Some(budget) = self.machine.options.budget else { return false };
+        let share = if model_checking && self.definition.mode == Mode::Both { 0.8 } else { 1.0 };
+        self.begin.elapsed() >= budget.mul_f64(share)
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        self.machine.options.budget.map(|budget| budget.saturating_sub(self.begin.elapsed()))
+    }
+
+    /// Model checks a scenario.
+    fn cover(&mut self, plan: &Plan) -> Result<Covered, Box<Failure>> {
+        let effort = Effort { executions: self.definition.executions, time: self.time_left() };
+        let mut covered = Covered {
+            scenario: plan.text(&self.definition.subject),
+            executions: 0,
+            complete: false,
+            strategy: strategy_of(&self.machine.options, plan).to_string(),
+            stress: 0,
+        };
+        if self.model_checks() {
+            let searched = self.machine.search(plan, effort);
+            covered.executions = searched.executions;
+            covered.complete = searched.complete;
+            if let Some(wrong) = searched.wrong {
+                return Err(self.fail(plan.clone(), wrong));
+            }
+        }
+        Ok(covered)
+    }
+
+    fn stress(&mut self, plan: &Plan, effort: stress::Effort) -> Stressed {
+        let stressed = stress::stress(&self.definition.subject, plan, &mut self.stressed, effort);
+        if stressed.stuck {
+            // Threads are left that nobody can end: memory is no longer ours alone.
+            self.machine.owned = false;
+            self.stuck = true;
+        }
+        stressed
+    }
+
+    /// Real threads on one core take turns, as virtual ones do with more control.
+    fn stresses(&self, plan: &Plan) -> bool {
+        let parallel = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let wanted = match self.definition.mode {
+            Mode::Both => parallel || !GLOBAL.instrumented.get(),
+            Mode::ModelChecking => false,
+            Mode::Stress => true,
+        };
+        wanted && !self.stuck && stress::is_possible(&self.definition.subject, plan)
+    }
+
+    /// Beside model checking, stress is an addition, the more so where that was complete; by itself, it is all there is.
+    fn stress_effort(&self, complete: bool) -> stress::Effort {
+        let most = match (self.model_checks(), complete) {
+            (true, true) => BESIDE / 4,
+            (true, false) => BESIDE,
+            (false, _) => ALONE,
+        };
+        stress::Effort {
+            executions: self.definition.executions,
+            time: self.time_left().map_or(most, |left| left.min(most)),
+            patience: self.machine.options.time_limit,
+        }
+    }
+
+    /// What failed on real threads is searched for on virtual ones, which can tell how it came about.
+    fn fail_stressed(&mut self, plan: Plan, wrong: stress::Wrong) -> Box<Failure> {
+        if self.model_checks() {
+            let effort = Effort { executions: 4 * self.definition.executions.max(10_000), time: None };
+            // Only the same: what real threads left in memory may lead to other failures.
+            let found = self.machine.search(&plan, effort).wrong;
+            if let Some(found) = found.filter(|found| same_class(found.kind, wrong.kind)) {
+                return self.fail(plan, found);
+            }
+        }
+        let kind = wrong.kind;
+        let begin = Instant::now();
+        let (plan, wrong) = match self.definition.minimize && !self.stuck {
+            true => minimise(&self.definition.subject, plan, wrong, |candidate| {
+                // Whether a candidate fails is a matter of luck: none is tried for long, and not too many.
+                if begin.elapsed() > MINIMISING || self.stuck {
+                    return None;
+                }
+                let effort = stress::Effort { executions: 20_000, time: BESIDE, ..self.stress_effort(false) };
+                self.stress(candidate, effort).wrong.filter(|wrong| wrong.kind == kind)
+            }),
+            false => (plan, wrong),
+        };
+        let mut failure = self.machine.describe_stressed(&plan, &wrong);
+        failure.file = failure.write_new(&build::failures_directory()).ok();
+        Box::new(failure)
+    }
+
+    /// Without instrumentation, virtual threads would not be interrupted where it matters.
+    fn model_checks(&self) -> bool {
+        self.definition.mode != Mode::Stress && GLOBAL.instrumented.get()
+    }
+
+    /// Makes a failure small and says all about it.
+    fn fail(&self, plan: Plan, wrong: Wrong) -> Box<Failure> {
+        let kind = wrong.kind;
+        // What fails in a large scenario after some executions should fail in a small one after not many more.
+        let executions = (4 * (wrong.execution + 1)).clamp(2000, self.definition.executions.max(2000));
+        let effort = Effort { executions, time: None };
+        let (plan, wrong) = match self.definition.minimize {
+            true => minimise(&self.definition.subject, plan, wrong, |candidate| {
+                self.machine.search(candidate, effort).wrong.filter(|wrong| wrong.kind == kind)
+            }),
+            false => (plan, wrong),
+        };
+        let refining = Effort { executions: 2 * (wrong.execution + 1) + 500, time: None };
+        let wrong = match self.definition.minimize {
+            true => self.machine.refine(&plan, wrong, refining),
+            false => wrong,
+        };
+        let mut failure = self.machine.report(&plan, &wrong);
+        failure.file = failure.write_new(&build::failures_directory()).ok();
+        Box::new(failure)
+    }
+}

@@ -1,0 +1,92 @@
+//! The object under test without its type: how it is made, what can be called on it.
+
+use std::any::Any;
+use std::fmt::{Debug, Formatter};
+use std::future::Future;
+use std::pin::Pin;
+
+use super::generate::Source;
+use super::operation::Type;
+use super::scenario::Earlier;
+use super::value::{Args, Value};
+
+/// The object under test.
+pub(crate) type Object = Box<dyn Any + Send + Sync>;
+
+/// A future of an operation.
+pub(crate) type Pending<'a> = Pin<Box<dyn Future<Output = Value> + 'a>>;
+
+/// What is tested.
+pub(crate) struct Subject {
+    pub(crate) make: Box<dyn Fn() -> Object + Send + Sync>,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) setup: Option<Look>,
+    pub(crate) validate: Option<Look>,
+    pub(crate) teardown: Option<Look>,
+}
+
+pub(crate) type Look = Box<dyn Fn(&Object) + Send + Sync>;
+
+impl Subject {
+    /// A new object, set up.
+    pub(crate) fn object(&self) -> Object {
+        let object = (self.make)();
+        if let Some(setup) = &self.setup {
+            setup(&object);
+        }
+        object
+    }
+
+    /// The operation of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.operations.iter().position(|operation| operation.name == name)
+    }
+
+    /// The names of all operations, for messages.
+    pub(crate) fn names(&self) -> String {
+        let names: Vec<String> =
+            self.operations.iter().map(|operation| format!("`{}`", operation.name)).collect();
+        names.join(", ")
+    }
+}
+
+/// See [`Operation`](super::Operation).
+pub(crate) struct Operation {
+    pub(crate) name: String,
+    pub(crate) invoke: Invoke,
+    pub(crate) generate: Box<dyn Fn(&mut Source<'_>) -> Args + Send + Sync>,
+    pub(crate) arguments: Type,
+    pub(crate) result: Type,
+    pub(crate) once: bool,
+    pub(crate) group: Option<String>,
+    pub(crate) blocking: bool,
+    pub(crate) cancellable: bool,
+    pub(crate) weight: u32,
+    pub(crate) read_only: bool,
+    pub(crate) relaxed: bool,
+    pub(crate) key: Option<Box<dyn Fn(&Args) -> String + Send + Sync>>,
+    pub(crate) precondition: Option<Box<dyn Fn(&Earlier<'_>, &Args) -> bool + Send + Sync>>,
+}
+
+/// How an operation is called.
+pub(crate) enum Invoke {
+    Plain(Box<dyn Fn(&Object, &Args) -> Value + Send + Sync>),
+    Future(Box<dyn for<'a> Fn(&'a Object, &Args) -> Pending<'a> + Send + Sync>),
+}
+
+impl Operation {
+    pub(crate) fn is_future(&self) -> bool {
+        matches!(self.invoke, Invoke::Future(_))
+    }
+
+    /// Whether it may wait for other operations by design.
+    pub(crate) fn may_suspend(&self) -> bool {
+        self.blocking || self.is_future()
+    }
+}
+
+impl Debug for Operation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}

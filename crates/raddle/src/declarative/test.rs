@@ -1,0 +1,290 @@
+//! The builder of declarative tests.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use raddle_check::Contract;
+use raddle_engine::global::PROBE;
+use raddle_report::Failure;
+
+use super::calls::{Arguments, Call};
+use super::coverage::Coverage;
+use super::generate::Arbitrary;
+use super::generation::Size;
+use super::machine::Demands;
+use super::operation::Operation;
+use super::runner::{self, Definition};
+use super::scenario::Scenario;
+use super::spec::Spec;
+use super::spec::sequential::{Key, Sequential};
+use super::subject::{Look, Object, Subject};
+use crate::Explorer;
+use crate::explorer::fail;
+use crate::options::Strategy;
+
+/// A test of a concurrent object: its operations are listed, everything else is made up.
+///
+/// ```
+/// use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+///
+/// raddle::Test::new(|| AtomicI32::new(0))
+///     .operation("add", |counter: &AtomicI32, amount: i32| counter.fetch_add(amount, SeqCst))
+///     .operation("get", |counter: &AtomicI32| counter.load(SeqCst))
+///     .iterations(5)
+///     .run();
+/// ```
+#[must_use = "a test does nothing until `run` or `try_run`"]
+pub struct Test<T> {
+    definition: Definition,
+    object: std::marker::PhantomData<fn() -> T>,
+}
+
+/// How executions are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// On virtual threads and on real ones, where that makes sense.
+    #[default]
+    Both,
+    /// On virtual threads, whose interleavings are controlled.
+    ModelChecking,
+    /// On real threads, many times.
+    Stress,
+}
+
+impl<T: Send + Sync + 'static> Test<T> {
+    /// A test whose executions each begin with a new object.
+    pub fn new(object: impl Fn() -> T + Send + Sync + 'static) -> Test<T> {
+        let subject = Subject {
+            make: Box::new(move || Box::new(object())),
+            operations: Vec::new(),
+            setup: None,
+            validate: None,
+            teardown: None,
+        };
+        Test { definition: Definition::new(subject), object: std::marker::PhantomData }
+    }
+
+    /// An operation whose arguments are made up by their types' own generators. Write the type of the object:
+    /// `|queue: &Queue, value: i32| queue.push(value)`.
+    pub fn operation<A, R>(self, name: impl Into<String>, call: impl Call<T, A, R>) -> Test<T>
+    where
+        A: Arguments + Arbitrary,
+        R: PartialEq + Debug + Send + 'static,
+    {
+        self.with(Operation::new(name, call))
+    }
+
+    /// An operation with options.
+    pub fn with<A>(mut self, operation: Operation<T, A>) -> Test<T> {
+        self.definition.subject.operations.push(operation.erased);
+        self
+    }
+
+    /// Called on the object after all operations; if it panics, the object is not as it should be.
+    pub fn validate(mut self, check: impl Fn(&T) + Send + Sync + 'static) -> Test<T> {
+        self.definition.subject.validate = Some(look(check));
+        self
+    }
+
+    /// Called on each new object before the first operation.
+    pub fn setup(mut self, setup: impl Fn(&T) + Send + Sync + 'static) -> Test<T> {
+        self.definition.subject.setup = Some(look(setup));
+        self
+    }
+
+    /// Called on each object at the end.
+    pub fn teardown(mut self, teardown: impl Fn(&T) + Send + Sync + 'static) -> Test<T> {
+        self.definition.subject.teardown = Some(look(teardown));
+        self
+    }
+
+    /// What the object should do when its operations run one after another. Without one, that is what it does then.
+    pub fn spec<S: Clone + PartialEq + Debug + 'static>(mut self, spec: Spec<S>) -> Test<T> {
+        self.definition.spec = Box::new(move |subject| spec.fit(subject));
+        self.definition.has_spec = true;
+        self
+    }
+
+    /// What tells the states of the object apart: with equal keys, it must behave alike. Verification is then faster, and
+    /// reports show the state.
+    pub fn states_by<K: Eq + Hash + Debug + 'static>(mut self, key: impl Fn(&T) -> K + 'static) -> Test<T> {
+        let key_of = move |object: &Object| Rc::new(key(downcast(object))) as Rc<dyn Key>;
+        self.definition.spec = Box::new(move |_| Ok(Box::new(Sequential { key: Some(Box::new(key_of)) })));
+        self.definition.has_spec = false;
+        self
+    }
+
+    /// What makes results correct. Linearizability, if nothing else is said.
+    pub fn contract(mut self, contract: Contract) -> Test<T> {
+        self.definition.contract = contract;
+        self
+    }
+
+    /// Tests for this long, however many scenarios that makes.
+    pub fn budget(mut self, budget: Duration) -> Test<T> {
+        self.definition.explorer = self.definition.explorer.budget(budget);
+        self
+    }
+
+    /// How many scenarios are made up: 100, or with a budget as many as fit.
+    pub fn iterations(mut self, iterations: usize) -> Test<T> {
+        self.definition.iterations = Some(iterations);
+        self
+    }
+
+    /// Executions of each scenario at most.
+    pub fn executions(mut self, executions: u64) -> Test<T> {
+        self.definition.executions = executions;
+        self
+    }
+
+    /// Threads of the parallel part.
+    pub fn threads(mut self, threads: usize) -> Test<T> {
+        self.definition.size.threads = threads;
+        self
+    }
+
+    /// Operations of each thread at most.
+    pub fn operations_per_thread(mut self, operations: usize) -> Test<T> {
+        self.definition.size.per_thread = operations;
+        self
+    }
+
+    /// Operations before the parallel part at most.
+    pub fn before(mut self, operations: usize) -> Test<T> {
+        self.definition.size.before = operations;
+        self
+    }
+
+    /// Operations after the parallel part at most.
+    pub fn after(mut self, operations: usize) -> Test<T> {
+        self.definition.size.after = operations;
+        self
+    }
+
+    /// The seed of scenarios and schedules.
+    pub fn seed(mut self, seed: u64) -> Test<T> {
+        self.definition.explorer = self.definition.explorer.seed(seed);
+        self
+    }
+
+    /// A scenario to try before those that are made up.
+    pub fn scenario(mut self, scenario: Scenario) -> Test<T> {
+        self.definition.scenarios.push(scenario);
+        self
+    }
+
+    /// How model checking picks schedules.
+    pub fn strategy(mut self, strategy: Strategy) -> Test<T> {
+        self.definition.explorer = self.definition.explorer.strategy(strategy);
+        self
+    }
+
+    /// How executions are made.
+    pub fn mode(mut self, mode: Mode) -> Test<T> {
+        self.definition.mode = mode;
+        self
+    }
+
+    /// Fails if an operation ever has to wait for another thread.
+    pub fn obstruction_free(mut self) -> Test<T> {
+        self.definition.demands.obstruction_free = true;
+        self
+    }
+
+    /// Fails if more than this many events pass without any operation completing.
+    pub fn lock_free(mut self, bound: u64) -> Test<T> {
+        self.definition.demands.lock_free = Some(bound);
+        self
+    }
+
+    /// Whether a scenario that fails is made as small as possible.
+    pub fn minimize(mut self, minimize: bool) -> Test<T> {
+        self.definition.minimize = minimize;
+        self
+    }
+
+    /// Changes how the engine runs: limits, backend, isolation.
+    pub fn engine(mut self, change: impl FnOnce(Explorer) -> Explorer) -> Test<T> {
+        self.definition.explorer = change(self.definition.explorer);
+        self
+    }
+
+    /// Tests.
+    ///
+    /// # Panics
+    /// With the report of the failure, if there is one; the scenario is kept beside the test's source and tried first
+    /// the next time. With one sentence, if the test makes no sense.
+    #[track_caller]
+    #[inline(never)]
+    pub fn run(self) -> Coverage {
+        // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
+        PROBE.load(Ordering::Relaxed);
+        match runner::run(self.definition, Location::caller(), true) {
+            Ok(coverage) => coverage,
+            Err(failure) => fail(&failure),
+        }
+    }
+
+    /// Tests and returns the failure, if there is one. Its file is written in either case.
+    ///
+    /// # Errors
+    /// The failure, if there is one.
+    ///
+    /// # Panics
+    /// With one sentence, if the test makes no sense.
+    #[track_caller]
+    #[inline(never)]
+    pub fn try_run(self) -> Result<Coverage, Box<Failure>> {
+        PROBE.load(Ordering::Relaxed);
+        runner::run(self.definition, Location::caller(), false)
+    }
+}
+
+#[cfg(test)]
+impl<T> Test<T> {
+    /// What is tested, for those who test the tests.
+    pub(crate) fn into_subject(self) -> Subject {
+        self.definition.subject
+    }
+}
+
+impl<T> Debug for Test<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Test").field(&self.definition.subject.operations).finish()
+    }
+}
+
+impl Definition {
+    fn new(subject: Subject) -> Definition {
+        Definition {
+            subject,
+            spec: Box::new(|_| Ok(Box::new(Sequential::default()))),
+            has_spec: false,
+            contract: Contract::Linearizable,
+            explorer: Explorer::new().strategy(Strategy::Bounded(usize::MAX)),
+            size: Size { threads: 2, per_thread: 5, before: 5, after: 5 },
+            iterations: None,
+            executions: 10_000,
+            scenarios: Vec::new(),
+            mode: Mode::Both,
+            demands: Demands::default(),
+            minimize: true,
+        }
+    }
+}
+
+fn look<T: 'static>(look: impl Fn(&T) + Send + Sync + 'static) -> Look {
+    Box::new(move |object| look(downcast(object)))
+}
+
+fn downcast<T: 'static>(object: &Object) -> &T {
+    let object: &dyn Any = &**object;
+    object.downcast_ref().expect("a test looks at its own object")
+}
