@@ -178,8 +178,8 @@ impl Definition {
         };
         if let Some(first) = place {
             let first = &first.name;
-            return Err(Error::new(
-                attribute.span(),
+            return Err(Error::new_spanned(
+                attribute,
                 format!("a test has one `#[{role}]`: `{first}` is it already"),
             ));
         }
@@ -189,8 +189,8 @@ impl Definition {
 
     fn check(&self) -> Result<()> {
         if self.operations.is_empty() {
-            return Err(Error::new(
-                self.object().span(),
+            return Err(Error::new_spanned(
+                self.object(),
                 "there are no operations: mark the methods that threads call with `#[operation]`",
             ));
         }
@@ -201,8 +201,8 @@ impl Definition {
             (self.setting(MANUAL), self.setting(NAME).or(self.setting(FAILS)))
         {
             let (manual, other) = (&manual.name, &other.name);
-            return Err(Error::new(
-                other.span(),
+            return Err(Error::new_spanned(
+                other,
                 format!("`{manual}` makes no test function, so `{other}` has no meaning"),
             ));
         }
@@ -274,8 +274,8 @@ impl Hook {
         settings::of_attribute(attribute, &[])?;
         let signature = &method.sig;
         if let Some(asyncness) = &signature.asyncness {
-            return Err(Error::new(
-                asyncness.span(),
+            return Err(Error::new_spanned(
+                asyncness,
                 format!(
                     "`#[{role}]` cannot wait, as nothing else runs yet or any more: make it an ordinary function"
                 ),
@@ -296,8 +296,8 @@ impl Hook {
             _ => true,
         };
         if others > 0 || !shared || !fits {
-            return Err(Error::new(
-                signature.inputs.span(),
+            return Err(Error::new_spanned(
+                &signature.inputs,
                 format!("`#[{role}]` belongs on a function such as `{expected}`"),
             ));
         }
@@ -307,20 +307,20 @@ impl Hook {
 
 fn check_block(block: &ItemImpl) -> Result<()> {
     if let Some((of, _)) = &block.trait_ {
-        return Err(Error::new(
-            of.span(),
+        return Err(Error::new_spanned(
+            of,
             "the operations of a test are methods of its own type: use `impl Type`, without a trait",
         ));
     }
     if let Some(parameter) = block.generics.params.first() {
-        return Err(Error::new(
-            parameter.span(),
+        return Err(Error::new_spanned(
+            parameter,
             "a test has no parameters: write the types that it should use, as in `impl QueueTest<i32>`",
         ));
     }
     match &*block.self_ty {
         Type::Path(_) => Ok(()),
-        other => Err(Error::new(other.span(), "a test is a struct or enum of your own")),
+        other => Err(Error::new_spanned(other, "a test is a struct or enum of your own")),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::{Error, ItemFn, Result, ReturnType};
 
 use crate::settings::{self, Known, Takes};
@@ -25,16 +24,16 @@ pub(crate) fn expand(settings: TokenStream, function: &ItemFn) -> Result<TokenSt
     let settings = settings::of_tokens(settings, KNOWN)?;
     let signature = &function.sig;
     if let Some(asyncness) = &signature.asyncness {
-        return Err(Error::new(
-            asyncness.span(),
+        return Err(Error::new_spanned(
+            asyncness,
             "there is no runtime here: start threads, or make one operation of an object `async`",
         ));
     }
     if !signature.inputs.is_empty() {
-        return Err(Error::new(signature.inputs.span(), "a test function takes no arguments"));
+        return Err(Error::new_spanned(&signature.inputs, "a test function takes no arguments"));
     }
     if let ReturnType::Type(_, ty) = &signature.output {
-        return Err(Error::new(ty.span(), "a test function returns nothing: panic if something is wrong"));
+        return Err(Error::new_spanned(ty, "a test function returns nothing: panic if something is wrong"));
     }
     let (attributes, visibility, name, body) =
         (&function.attrs, &function.vis, &signature.ident, &function.block);

@@ -1,6 +1,5 @@
 //! Methods marked `#[operation]`.
 
-use syn::spanned::Spanned;
 use syn::{Attribute, Error, Expr, FnArg, Ident, ImplItemFn, LitStr, ReceiverKind, Result, Type};
 
 use crate::settings::{self, Known, Setting, Takes};
@@ -48,8 +47,8 @@ impl Operation {
         let settings = settings::of_attribute(attribute, KNOWN)?;
         let signature = &mut method.sig;
         if let Some(parameter) = signature.generics.params.first() {
-            return Err(Error::new(
-                parameter.span(),
+            return Err(Error::new_spanned(
+                parameter,
                 "an operation has no parameters of its own: Raddle would not know which to choose",
             ));
         }
@@ -137,8 +136,8 @@ fn takes_shared_self(method: &ImplItemFn) -> Result<()> {
     };
     match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => Ok(()),
-        _ => Err(Error::new(
-            receiver.span(),
+        _ => Err(Error::new_spanned(
+            receiver,
             "threads share the object, so an operation takes `&self`: use atomics or locks inside",
         )),
     }
@@ -152,7 +151,7 @@ impl Argument {
             if !attribute.path().is_ident("arg") {
                 rest.push(attribute);
             } else if generator.is_some() {
-                return Err(Error::new(attribute.span(), "an argument has one generator"));
+                return Err(Error::new_spanned(attribute, "an argument has one generator"));
             } else {
                 generator = Some(settings::one_expression(&attribute)?);
             }
@@ -160,12 +159,12 @@ impl Argument {
         argument.attrs = rest;
         let ty = (*argument.ty).clone();
         match &ty {
-            Type::Reference(_) => Err(Error::new(
-                ty.span(),
+            Type::Reference(_) => Err(Error::new_spanned(
+                &ty,
                 "arguments are made anew for each call, so they are owned: take `String` rather than `&str`",
             )),
             Type::ImplTrait(_) => {
-                Err(Error::new(ty.span(), "name the type, so that Raddle knows what to make"))
+                Err(Error::new_spanned(&ty, "name the type, so that Raddle knows what to make"))
             }
             _ => Ok(Argument { ty, generator }),
         }

@@ -4,7 +4,6 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::spanned::Spanned;
 use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Token, Type};
 
 use crate::words;
@@ -214,11 +213,11 @@ pub(crate) fn one_expression(attribute: &Attribute) -> Result<Expr> {
     match &attribute.meta {
         Meta::List(list) => Expr::parse.parse2(list.tokens.clone()).map_err(|error| {
             if list.tokens.is_empty() {
-                Error::new(attribute.span(), "write a generator: `#[arg(0..=3)]`")
+                Error::new_spanned(attribute, "write a generator: `#[arg(0..=3)]`")
             } else {
                 error
             }
         }),
-        _ => Err(Error::new(attribute.span(), "write a generator in parentheses: `#[arg(0..=3)]`")),
+        _ => Err(Error::new_spanned(attribute, "write a generator in parentheses: `#[arg(0..=3)]`")),
     }
 }
