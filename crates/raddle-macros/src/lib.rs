@@ -2,9 +2,10 @@
 //!
 //! An attribute becomes calls of the builder `raddle::Test`; nothing is decided here that the builder could decide.
 //! [`settings`] reads what stands in parentheses, [`operation`] and [`definition`] read impl blocks and say what is wrong with
-//! them, [`expand`] writes the builder; [`function`] is for plain functions.
+//! them, [`expand`] writes the builder; [`function`] is for plain functions, [`arbitrary`] for types of arguments.
 #![forbid(unsafe_code)]
 
+mod arbitrary;
 mod definition;
 mod expand;
 mod function;
@@ -14,7 +15,7 @@ mod words;
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{Error, Item};
+use syn::{DeriveInput, Error, Item, parse_macro_input};
 
 use definition::Definition;
 
@@ -39,4 +40,19 @@ pub fn test(settings: TokenStream, item: TokenStream) -> TokenStream {
         Err(error) => error.to_compile_error(),
     };
     expanded.into()
+}
+
+/// Gives a struct or enum a generator: any variant, with any values in its fields.
+///
+/// ```
+/// #[derive(Clone, Debug, raddle::Arbitrary)]
+/// enum Colour {
+///     Red,
+///     Mixed { red: u8, green: u8 },
+/// }
+/// ```
+#[proc_macro_derive(Arbitrary)]
+pub fn arbitrary(item: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(item as DeriveInput);
+    arbitrary::expand(&input).unwrap_or_else(|mistake| mistake.to_compile_error()).into()
 }

@@ -153,7 +153,7 @@ impl Argument {
             } else if generator.is_some() {
                 return Err(Error::new_spanned(attribute, "an argument has one generator"));
             } else {
-                generator = Some(settings::one_expression(&attribute)?);
+                generator = Some(settings::generator(&attribute)?);
             }
         }
         argument.attrs = rest;

@@ -4,7 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Token, Type};
+use syn::{
+    Attribute, Error, Expr, ExprLit, ExprRange, Ident, Lit, LitStr, Meta, RangeLimits, Result, Token, Type,
+};
 
 use crate::words;
 
@@ -208,16 +210,20 @@ fn literal_text(value: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// One expression in the parentheses of an attribute, as `0..=3` in `#[arg(0..=3)]`.
-pub(crate) fn one_expression(attribute: &Attribute) -> Result<Expr> {
-    match &attribute.meta {
-        Meta::List(list) => Expr::parse.parse2(list.tokens.clone()).map_err(|error| {
-            if list.tokens.is_empty() {
-                Error::new_spanned(attribute, "write a generator: `#[arg(0..=3)]`")
-            } else {
-                error
-            }
-        }),
-        _ => Err(Error::new_spanned(attribute, "write a generator in parentheses: `#[arg(0..=3)]`")),
+/// The generator in the parentheses of `#[arg(0..=3)]`.
+pub(crate) fn generator(attribute: &Attribute) -> Result<Expr> {
+    let Meta::List(list) = &attribute.meta else {
+        return Err(Error::new_spanned(attribute, "write a generator in parentheses: `#[arg(0..=3)]`"));
+    };
+    if list.tokens.is_empty() {
+        return Err(Error::new_spanned(attribute, "write a generator: `#[arg(0..=3)]`"));
+    }
+    let generator = Expr::parse.parse2(list.tokens.clone())?;
+    match &generator {
+        Expr::Range(ExprRange { start: Some(_), limits: RangeLimits::Closed(_), end: Some(_), .. }) => {
+            Ok(generator)
+        }
+        Expr::Range(_) => Err(Error::new_spanned(&generator, "write both ends of the range: `0..=3`")),
+        _ => Ok(generator),
     }
 }

@@ -16,6 +16,12 @@ impl Queue {
 
     #[operation]
     fn get(&self, #[arg(0..=1)] #[arg(0..=2)] _value: u32) {}
+
+    #[operation]
+    fn put(&self, #[arg(0..3)] _value: u32) {}
+
+    #[operation]
+    fn set(&self, #[arg()] _value: u32) {}
 }
 
 fn main() {}
