@@ -24,7 +24,10 @@ impl<const N: usize> Default for ReusingStack<N> {
     fn default() -> Self {
         let next = |node| if node + 1 < N { node + 1 } else { NONE };
         ReusingStack {
-            nodes: array::from_fn(|node| Node { value: AtomicU32::new(0), next: AtomicUsize::new(next(node)) }),
+            nodes: array::from_fn(|node| Node {
+                value: AtomicU32::new(0),
+                next: AtomicUsize::new(next(node)),
+            }),
             head: AtomicUsize::new(NONE),
             free: AtomicUsize::new(0),
         }

@@ -57,14 +57,14 @@ fn function(definition: &Definition) -> Option<TokenStream> {
     let object = definition.object();
     let attributes = &definition.attributes;
     let run = match definition.fails() {
-        None => quote!(<#object as ::raddle::Declared>::test().run();),
-        Some(kind) => quote!(::raddle::expect_failure(<#object as ::raddle::Declared>::test(), #kind);),
+        None => quote!(run()),
+        Some(kind) => quote!(fails(#kind)),
     };
     Some(quote! {
         #(#attributes)*
         #[::core::prelude::v1::test]
         fn #name() {
-            #run
+            <#object as ::raddle::Declared>::test().#run;
         }
     })
 }

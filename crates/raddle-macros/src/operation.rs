@@ -1,6 +1,8 @@
 //! Methods marked `#[operation]`.
 
-use syn::{Attribute, Error, Expr, FnArg, Ident, ImplItemFn, LitStr, ReceiverKind, Result, Type};
+use syn::{
+    Attribute, Error, Expr, FnArg, Ident, ImplItemFn, LitStr, ReceiverKind, Result, Type, TypeReference,
+};
 
 use crate::settings::{self, Known, Setting, Takes};
 
@@ -159,7 +161,7 @@ impl Argument {
         argument.attrs = rest;
         let ty = (*argument.ty).clone();
         match &ty {
-            Type::Reference(_) => Err(Error::new_spanned(
+            Type::Reference(reference) if !is_static(reference) => Err(Error::new_spanned(
                 &ty,
                 "arguments are made anew for each call, so they are owned: take `String` rather than `&str`",
             )),
@@ -169,4 +171,8 @@ impl Argument {
             _ => Ok(Argument { ty, generator }),
         }
     }
+}
+
+fn is_static(reference: &TypeReference) -> bool {
+    reference.lifetime.as_ref().is_some_and(|lifetime| lifetime.ident == "static")
 }

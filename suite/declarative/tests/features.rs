@@ -127,11 +127,20 @@ impl FromATrait {
     }
 }
 
-/// Arguments of all kinds, and the way of making them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Arguments of all kinds, and the ways of making them.
+#[derive(Clone, Debug, raddle::Arbitrary)]
+#[expect(dead_code, reason = "what it has is only printed")]
 enum Colour {
     Red,
-    Green,
+    Mixed(u8, u8),
+    Named { name: String },
+}
+
+#[derive(Clone, Debug, raddle::Arbitrary)]
+#[expect(dead_code, reason = "what it has is only printed")]
+struct Pair<T> {
+    first: T,
+    second: Option<T>,
 }
 
 #[derive(Default)]
@@ -163,12 +172,22 @@ impl TakesAnything {
     }
 
     #[operation]
-    fn colour(&self, #[arg(one_of([Colour::Red, Colour::Green]))] colour: Colour) -> usize {
-        self.note(&colour)
+    fn own_types(&self, colour: Colour, pair: Pair<u8>) -> usize {
+        self.note(&(colour, pair))
     }
 
     #[operation]
-    fn even(&self, #[arg(from_fn(|source: &mut raddle::generate::Source| 2 * source.int(0..=3)))] even: u32) -> usize {
+    fn chosen(
+        &self,
+        #[arg(one_of(["a", "b"]))] name: &'static str,
+        #[arg(vec(just('c'), 0..=2))] letters: Vec<char>,
+    ) -> usize {
+        assert!(letters.len() <= 2);
+        self.note(&(name, letters))
+    }
+
+    #[operation]
+    fn even(&self, #[arg(from_fn(|source| 2 * source.int(0..=3)))] even: u32) -> usize {
         assert_eq!(even % 2, 0);
         self.note(&even)
     }

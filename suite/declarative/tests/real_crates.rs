@@ -267,9 +267,9 @@ mod tokio_sync {
             *sum
         }
 
-        #[operation]
-        fn try_get(&self) -> bool {
-            self.0.try_lock().is_ok() || true
+        #[operation(read_only)]
+        async fn get(&self) -> u32 {
+            *self.0.lock().await
         }
     }
 
