@@ -1,9 +1,11 @@
 //! The builder that an impl block stands for, and its test function.
 
+use std::iter;
+
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, Ident, Pat, PatType, Token, Type};
+use syn::{Expr, Ident, Pat, PatType, ReturnType, Token, Type, parse_quote};
 
 use crate::definition::{Definition, Hook, OPERATIONS};
 use crate::operation::{Argument, CHOICES, Operation};
@@ -116,21 +118,23 @@ fn generator(argument: &Argument) -> TokenStream {
 /// `.spec(Spec::new(Model::default).operation("push", |spec: &mut Model, a: u32| spec.push(a)))`
 fn specification(spec: &TokenStream, operations: &[Operation]) -> TokenStream {
     let operations = operations.iter().map(|operation| {
-        let shown = operation.shown_name();
+        let (shown, result) = (operation.shown_name(), &operation.result);
         let written = operation.spec();
         let chooses = written.is_some_and(|setting| setting.name == CHOICES);
-        let (kind, state) = match (chooses, operation.may_wait()) {
-            (true, _) => (quote!(choices), quote!(&#spec)),
-            (false, true) => (quote!(blocking), quote!(&mut #spec)),
-            (false, false) => (quote!(operation), quote!(&mut #spec)),
+        let (kind, state, result) = match (chooses, operation.may_wait()) {
+            (true, _) => (quote!(choices), quote!(&#spec), None),
+            (false, true) => {
+                (quote!(blocking), quote!(&mut #spec), Some(quote!(::core::option::Option<#result>)))
+            }
+            (false, false) => (quote!(operation), quote!(&mut #spec), Some(quote!(#result))),
         };
         let step = match written {
-            Some(setting) => with_types(setting.expression(), &state, &operation.arguments),
+            Some(setting) => with_types(setting.expression(), &state, operation, result),
             None => {
                 let method = &operation.method;
                 let names = names(&operation.arguments);
                 let types = operation.arguments.iter().map(|argument| &argument.ty);
-                quote!(|spec: #state #(, #names: #types)*| spec.#method(#(#names),*))
+                quote!(|spec: #state #(, #names: #types)*| -> #result { spec.#method(#(#names),*) })
             }
         };
         quote!(.#kind(#shown, #step))
@@ -140,23 +144,25 @@ fn specification(spec: &TokenStream, operations: &[Operation]) -> TokenStream {
     }
 }
 
-/// A closure with the types of its parameters, where they are not written.
-fn with_types(closure: TokenStream, state: &TokenStream, arguments: &[Argument]) -> TokenStream {
+/// A closure with the types of its parameters and its result, where they are not written.
+fn with_types(
+    closure: TokenStream,
+    state: &TokenStream,
+    operation: &Operation,
+    result: Option<TokenStream>,
+) -> TokenStream {
     let Ok(Expr::Closure(mut closure)) = syn::parse2(closure.clone()) else { return closure };
-    let types =
-        std::iter::once(state.clone()).chain(arguments.iter().map(|argument| argument.ty.to_token_stream()));
-    for (parameter, ty) in closure.inputs.iter_mut().zip(types) {
-        if matches!(parameter, Pat::Type(_)) {
-            continue;
+    let types = operation.arguments.iter().map(|argument| argument.ty.to_token_stream());
+    for (parameter, ty) in closure.inputs.iter_mut().zip(iter::once(state.clone()).chain(types)) {
+        if !matches!(parameter, Pat::Type(_)) {
+            let (pat, ty) = (Box::new(parameter.clone()), Box::<Type>::new(parse_quote!(#ty)));
+            *parameter = Pat::Type(PatType { attrs: Vec::new(), pat, colon_token: Token![:](ty.span()), ty });
         }
-        let Ok(ty) = syn::parse2(ty) else { continue };
-        let pat = Box::new(parameter.clone());
-        *parameter = Pat::Type(PatType {
-            attrs: Vec::new(),
-            pat,
-            colon_token: Token![:](parameter.span()),
-            ty: Box::new(ty),
-        });
+    }
+    if let (ReturnType::Default, Some(result)) = (&closure.output, result) {
+        let body = &closure.body;
+        closure.body = parse_quote!({ #body });
+        closure.output = parse_quote!(-> #result);
     }
     closure.into_token_stream()
 }

@@ -1,7 +1,8 @@
 //! Methods marked `#[operation]`.
 
 use syn::{
-    Attribute, Error, Expr, FnArg, Ident, ImplItemFn, LitStr, ReceiverKind, Result, Type, TypeReference,
+    Attribute, Error, Expr, FnArg, Ident, ImplItemFn, LitStr, ReceiverKind, Result, ReturnType, Type,
+    TypeReference, parse_quote,
 };
 
 use crate::settings::{self, Known, Setting, Takes};
@@ -33,6 +34,7 @@ pub(crate) struct Operation {
     pub(crate) method: Ident,
     pub(crate) is_async: bool,
     pub(crate) arguments: Vec<Argument>,
+    pub(crate) result: Type,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -66,7 +68,11 @@ impl Operation {
             })
             .map(Argument::parse)
             .collect::<Result<_>>()?;
-        let operation = Operation { method: signature.ident.clone(), is_async, arguments, settings };
+        let result = match &signature.output {
+            ReturnType::Default => parse_quote!(()),
+            ReturnType::Type(_, ty) => (**ty).clone(),
+        };
+        let operation = Operation { method: signature.ident.clone(), is_async, arguments, result, settings };
         operation.check()?;
         Ok(operation)
     }

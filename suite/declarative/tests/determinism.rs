@@ -30,9 +30,10 @@ impl IteratesAHashMap {
 #[derive(Default)]
 struct LooksAtTheClock(AtomicUsize);
 
-#[raddle::test(mode = ModelChecking, iterations = 10, executions = 300)]
+#[raddle::test(mode = ModelChecking, iterations = 10, executions = 300, spec = usize)]
 impl LooksAtTheClock {
-    #[operation]
+    // The object itself would really sleep as its own specification.
+    #[operation(spec = |count| { *count += 1; *count - 1 })]
     fn wait_a_little(&self) -> usize {
         let begin = Instant::now();
         thread::sleep(Duration::from_millis(5));

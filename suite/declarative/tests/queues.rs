@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 
 use raddle::{Scenario, call};
 
-/// Slots that are claimed by counting, large enough never to be used twice. 0 is an empty slot.
+/// Slots that are claimed by counting, so many that they never run out: pushes and pops may chase each other for long. 0 is
+/// an empty slot.
 struct Slots<const N: usize> {
     slots: [AtomicU32; N],
     head: AtomicUsize,
@@ -54,7 +55,7 @@ impl ClaimsBeforeWriting {
 
 /// As segment queues do it: who pops makes a slot unusable that its owner has not filled yet, and the owner takes another.
 #[derive(Default)]
-struct BreaksSlots(Slots<64>);
+struct BreaksSlots(Slots<512>);
 
 #[raddle::test(iterations = 20, executions = 2000, spec = VecDeque<u32>)]
 impl BreaksSlots {
@@ -85,7 +86,7 @@ impl BreaksSlots {
 
 /// The same with the check of emptiness the wrong way round: tail first, so that a queue which was never empty may seem so.
 #[derive(Default)]
-struct LooksAtTheTailFirst(Slots<64>);
+struct LooksAtTheTailFirst(Slots<512>);
 
 #[raddle::test(fails = IncorrectResults, spec = VecDeque<u32>)]
 impl LooksAtTheTailFirst {
@@ -153,8 +154,8 @@ struct TailMovesBackWhereTold(Slots<32>);
     fails = IncorrectResults, spec = VecDeque<u32>, iterations = 0,
     scenario = Scenario::new()
         .init([call("pop", ())])
-        .thread([call("push", (1,)), call("pop", ())])
-        .thread([call("push", (2,)), call("push", (3,))])
+        .thread([call("push", (1u32,)), call("pop", ())])
+        .thread([call("push", (2u32,)), call("push", (3u32,))])
         .post([call("pop", ()), call("pop", ())])
 )]
 impl TailMovesBackWhereTold {
