@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::isolate::heap::Policy;
+use raddle_engine::judge::as_it_ended;
 use raddle_engine::memory::Model;
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
-use raddle_engine::judge::as_it_ended;
 use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
@@ -379,12 +379,15 @@ fn signal_stack_flag() -> Option<usize> {
     Some(address as usize)
 }
 
+/// Prints the report.
+pub(crate) fn print(failure: &Failure) {
+    eprintln!("{}", render(failure, style(), failure.file.as_deref()));
+}
+
 /// Prints the report and fails the test, without the noise of a second panic message.
 pub(crate) fn fail(failure: &Failure) -> ! {
-    let style = style();
-    let text = render(failure, style, failure.file.as_deref());
-    eprintln!("{text}");
-    let plain = Style { colour: false, ..style };
+    print(failure);
+    let plain = Style { colour: false, ..style() };
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
 }
 

@@ -46,10 +46,13 @@ mod report;
 mod scenario;
 
 pub use declarative::generate::{self, Arbitrary, ThreadId};
-pub use declarative::{Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call};
+pub use declarative::{
+    Arguments, Call, Coverage, Covered, Declared, Earlier, Mode, Operation, Scenario, Spec, Test, call,
+};
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
 pub use raddle_check::Contract;
+pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;
