@@ -1,6 +1,31 @@
 //! Finds concurrency bugs in unmodified Rust code and shows exactly how they happen.
 //!
-//! Write a closure that uses threads, locks, channels, atomics, or any crate that does, and let Raddle run it under one
+//! List the operations of a concurrent object, and let Raddle make up what threads call, and under which schedules, until the
+//! results cannot be explained by any sequence of calls:
+//!
+//! ```
+//! use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+//!
+//! #[derive(Default)]
+//! struct CounterTest(AtomicUsize);
+//!
+//! #[raddle::test]
+//! impl CounterTest {
+//!     #[operation]
+//!     fn inc(&self) -> usize {
+//!         self.0.fetch_add(1, SeqCst) + 1
+//!     }
+//!
+//!     #[operation]
+//!     fn get(&self) -> usize {
+//!         self.0.load(SeqCst)
+//!     }
+//! }
+//! ```
+//!
+//! [`#[raddle::test]`](macro@test) has all that can be said there; [`Test`] does the same without attributes.
+//!
+//! Or write a closure that uses threads, locks, channels, atomics, or any crate that does, and let Raddle run it under one
 //! schedule after another:
 //!
 //! ```
