@@ -397,9 +397,24 @@ impl Drop for Acquire<'_> {
     }
 }
 
+/// What the queue is about.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Permits(usize);
+
+impl Permits {
+    fn acquire(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+
+    fn release(&mut self) {
+        self.0 += 1;
+    }
+}
+
 struct LeavesTheLine(Queue);
 
-#[raddle::test(iterations = 20, executions = 1000, operations = 3)]
+#[raddle::test(iterations = 20, executions = 1000, operations = 3, spec = Permits)]
 impl LeavesTheLine {
     #[init]
     fn new() -> Self {
@@ -419,7 +434,7 @@ impl LeavesTheLine {
 
 struct LosesWhatWasGiven(Queue);
 
-#[raddle::test(fails = LostWakeUp, operations = 3)]
+#[raddle::test(fails = LostWakeUp, operations = 3, spec = Permits)]
 impl LosesWhatWasGiven {
     #[init]
     fn new() -> Self {
