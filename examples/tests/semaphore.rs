@@ -46,7 +46,7 @@ impl SemaphoreTest {
 struct ForgetfulSemaphoreTest(Semaphore);
 
 // A permit goes to one that has given up, and stays there.
-#[raddle::test(operations = 3, spec = Permits, fails = LostWakeUp)]
+#[raddle::test(operations = 3, before = 0, spec = Permits, fails = LostWakeUp)]
 impl ForgetfulSemaphoreTest {
     #[init]
     fn with_one_permit() -> Self {

@@ -434,7 +434,7 @@ impl LeavesTheLine {
 
 struct LosesWhatWasGiven(Queue);
 
-#[raddle::test(fails = LostWakeUp, operations = 3, spec = Permits)]
+#[raddle::test(fails = LostWakeUp, operations = 3, before = 0, spec = Permits)]
 impl LosesWhatWasGiven {
     #[init]
     fn new() -> Self {
