@@ -81,15 +81,17 @@ pub(crate) fn event(kind: &str, threads: &str, seconds: f64) {
     print("ns", cpu * 1e9 / total as f64);
 }
 
-struct Timed {
-    report: Report<()>,
+/// An exploration and what it cost.
+pub(crate) struct Timed {
+    pub(crate) report: Report<()>,
     /// CPU time of the executions.
-    cpu: f64,
+    pub(crate) cpu: f64,
     /// CPU time of setting an exploration up and ending it.
     setup: f64,
 }
 
-fn timed(explorer: Explorer, program: impl Fn()) -> Timed {
+/// Explores.
+pub(crate) fn timed(explorer: Explorer, program: impl Fn()) -> Timed {
     // What an execution notes is rolled back with everything else, so set-up is measured by itself.
     let begin = cpu_seconds();
     explorer.clone().executions(0).run(&program);

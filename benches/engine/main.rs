@@ -2,13 +2,17 @@
 //!
 //! ```text
 //! engine explore <program> <strategy> <seconds>
+//! engine exhaust <program> <sc|rc11> <seconds>
 //! engine memory <program> <strategy> <executions>
 //! engine event <kind> <alone|same thread|every event> <seconds>
 //! engine test <name> <seconds>
 //! ```
 
+#[path = "../shared/classics.rs"]
+mod classics;
 #[path = "../shared/events.rs"]
 mod events;
+mod exhaust;
 mod explore;
 #[path = "../shared/measure.rs"]
 mod measure;
@@ -34,6 +38,7 @@ fn main() {
 fn run(args: &[&str]) {
     match *args {
         ["explore", program, strategy, seconds] => explore::explore(program, strategy, number(seconds)),
+        ["exhaust", program, memory, seconds] => exhaust::exhaust(program, memory, number(seconds)),
         ["memory", program, strategy, executions] => explore::memory(program, strategy, number(executions)),
         ["event", kind, threads, seconds] => explore::event(kind, threads, number(seconds)),
         ["test", name, seconds] => {

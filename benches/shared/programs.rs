@@ -19,7 +19,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     ("readers 8", 9, || readers(8)),
 ];
 
-fn spawn_all(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
+pub(crate) fn spawn_all(threads: usize, body: impl Fn(usize) + Send + Sync + 'static) {
     let body = Arc::new(body);
     let handles: Vec<_> = (0..threads)
         .map(|index| {
@@ -82,7 +82,7 @@ impl Stack {
     }
 }
 
-fn treiber(threads: usize, times: usize) {
+pub(crate) fn treiber(threads: usize, times: usize) {
     let next = (0..=threads * times).map(|_| Link(UnsafeCell::new(0))).collect();
     let stack = Stack { head: AtomicUsize::new(0), next };
     spawn_all(threads, move |thread| {
@@ -133,7 +133,7 @@ impl Queue {
     }
 }
 
-fn michael_scott(threads: usize, times: usize) {
+pub(crate) fn michael_scott(threads: usize, times: usize) {
     let next = (0..=threads * times).map(|_| AtomicUsize::new(NIL)).collect();
     let queue = Queue { head: AtomicUsize::new(0), tail: AtomicUsize::new(0), next };
     spawn_all(threads, move |thread| {
@@ -144,7 +144,7 @@ fn michael_scott(threads: usize, times: usize) {
     });
 }
 
-fn mutex(threads: usize, times: usize) {
+pub(crate) fn mutex(threads: usize, times: usize) {
     let counter = Mutex::new(0);
     spawn_all(threads, move |_| {
         for _ in 0..times {

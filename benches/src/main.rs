@@ -12,14 +12,23 @@ use cell::Bench;
 
 fn main() -> ExitCode {
     let mut bench = Bench { seconds: 1.0, times: 3, ..Bench::default() };
+    let mut sections = Vec::new();
     for arg in std::env::args().skip(1) {
-        match arg.as_str() {
-            "--quick" => (bench.seconds, bench.times) = (0.1, 1),
-            _ => {
-                eprintln!("usage: cargo run --release -p raddle-benches -- [--quick]");
+        match sections::ALL.iter().find(|section| section.0 == arg) {
+            Some(section) => sections.push(section.1),
+            None if arg == "--quick" => (bench.seconds, bench.times) = (0.1, 1),
+            None => {
+                let names: Vec<_> = sections::ALL.iter().map(|section| section.0).collect();
+                eprintln!(
+                    "usage: cargo run --release -p raddle-benches -- [--quick] [{}]...",
+                    names.join("|")
+                );
                 return ExitCode::from(2);
             }
         }
+    }
+    if sections.is_empty() {
+        sections.extend(sections::ALL.iter().map(|section| section.1));
     }
     let begin = Instant::now();
     let built = build::engine().and_then(|engine| Ok((engine, build::plain()?)));
@@ -30,7 +39,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    for section in sections::ALL {
+    for section in sections {
         section(&bench);
     }
     println!("\nmeasured in {} s; each figure is the median of {}", begin.elapsed().as_secs(), bench.times);

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use crate::measure::{cpu_seconds, peak_rss, print};
 
 #[allow(clippy::duplicate_mod, reason = "compiled against each tool's own types")]
+#[path = "../../shared/classics.rs"]
+mod classics;
+#[allow(clippy::duplicate_mod, reason = "compiled against each tool's own types")]
 #[path = "../../shared/programs.rs"]
 mod programs;
 
@@ -19,14 +22,18 @@ mod rt {
 /// With the main thread, which loom counts.
 const MOST_THREADS: usize = 5;
 
+fn known() -> impl Iterator<Item = &'static programs::Program> {
+    programs::PROGRAMS.iter().chain(classics::CLASSICS)
+}
+
 pub(crate) fn explore(program: &str, seconds: f64) {
     let &(_, threads, program) =
-        programs::PROGRAMS.iter().find(|known| known.0 == program).expect("no such program");
+        known().find(|known| known.0 == program).expect("no such program");
     if threads + 1 > MOST_THREADS {
         return;
     }
     let executions = Arc::new(AtomicU64::new(0));
-    let (mut cpu, mut complete) = (0.0, false);
+    let (mut cpu, mut complete, mut search) = (0.0, false, 0);
     while cpu < seconds {
         let mut builder = loom::model::Builder::new();
         let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
@@ -40,9 +47,12 @@ pub(crate) fn explore(program: &str, seconds: f64) {
             program();
         });
         cpu += cpu_seconds() - begin;
-        complete |= started.elapsed() < budget;
+        if started.elapsed() < budget && !complete {
+            (complete, search) = (true, executions.load(Relaxed));
+        }
     }
     print("executions", executions.load(Relaxed));
+    print("search", if complete { search } else { executions.load(Relaxed) });
     print("cpu", cpu);
     print("complete", complete);
     print("rss", peak_rss());

@@ -10,6 +10,9 @@ use shuttle::{Config, Runner};
 use crate::measure::{cpu_seconds, peak_rss, print};
 
 #[allow(clippy::duplicate_mod, reason = "compiled against each tool's own types")]
+#[path = "../../shared/classics.rs"]
+mod classics;
+#[allow(clippy::duplicate_mod, reason = "compiled against each tool's own types")]
 #[path = "../../shared/programs.rs"]
 mod programs;
 
@@ -19,11 +22,15 @@ mod rt {
     pub(super) use shuttle::thread;
 }
 
+fn known() -> impl Iterator<Item = &'static programs::Program> {
+    programs::PROGRAMS.iter().chain(classics::CLASSICS)
+}
+
 pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
     let &(_, _, program) =
-        programs::PROGRAMS.iter().find(|known| known.0 == program).expect("no such program");
+        known().find(|known| known.0 == program).expect("no such program");
     let points = Arc::new(AtomicU64::new(0));
-    let (mut executions, mut cpu, mut complete) = (0, 0.0, false);
+    let (mut executions, mut cpu, mut complete, mut search) = (0, 0.0, false, 0);
     while cpu < seconds {
         let mut config = Config::new();
         let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
@@ -38,9 +45,12 @@ pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
         let (begin, started) = (cpu_seconds(), Instant::now());
         executions += Runner::new(scheduler, config).run(program);
         cpu += cpu_seconds() - begin;
-        complete |= started.elapsed() < budget;
+        if started.elapsed() < budget && !complete {
+            (complete, search) = (true, executions);
+        }
     }
     print("executions", executions);
+    print("search", if complete { search } else { executions });
     print("events", points.load(Relaxed));
     print("cpu", cpu);
     print("complete", complete);

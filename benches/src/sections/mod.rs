@@ -1,6 +1,7 @@
 //! The parts of the table, in order.
 
 mod cost;
+mod exhaustive;
 mod exploration;
 mod memory;
 mod passive;
@@ -8,5 +9,11 @@ mod passive;
 use crate::cell::Bench;
 
 /// Each measures and prints one part.
-pub(crate) const ALL: &[fn(&Bench)] =
-    &[exploration::print, cost::print_parts, cost::print_events, passive::print, memory::print];
+pub(crate) const ALL: &[(&str, fn(&Bench))] = &[
+    ("exploration", exploration::print),
+    ("exhaustive", exhaustive::print),
+    ("parts", cost::print_parts),
+    ("events", cost::print_events),
+    ("passive", passive::print),
+    ("memory", memory::print),
+];

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
+use crate::contract::relaxed::Graded;
 use crate::contract::{self, Contract, Durability, Finding, Problem};
 use crate::engine::limits::{Budget, Limits};
 use crate::engine::lts::Lts;
@@ -26,7 +27,7 @@ pub fn check<M: Model>(history: &History<M::Input, M::Output>, model: &M) -> Rep
 /// ```
 /// use std::time::Duration;
 /// use raddle_check::model::queue::{Queue, QueueOp};
-/// use raddle_check::{Checker, Contract, History, Limits};
+/// use raddle_check::{Checker, Contract, History, Limits, Relaxation};
 ///
 /// let mut history = History::new();
 /// for value in [1, 2] {
@@ -38,14 +39,14 @@ pub fn check<M: Model>(history: &History<M::Input, M::Output>, model: &M) -> Rep
 ///
 /// let strict = Checker::new().limits(Limits { time: Some(Duration::from_secs(1)), memory: None });
 /// assert!(strict.check(&history, &Queue::new()).is_violation());
-/// let relaxed = strict.contract(Contract::KRelaxed(1));
+/// let relaxed = strict.contract(Contract::Relaxed(Relaxation::out_of_order(1)));
 /// assert!(relaxed.check(&history, &Queue::new()).is_accepted());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
-    contract: Contract,
-    ties: Ties,
-    limits: Limits,
+    pub(crate) contract: Contract,
+    pub(crate) ties: Ties,
+    pub(crate) limits: Limits,
     whole: bool,
     search_only: bool,
 }
@@ -101,8 +102,7 @@ impl Checker {
         model: &M,
     ) -> Result<Report, Unsupported> {
         let start = Instant::now();
-        let relaxed = self.relax(history, model)?;
-        let model = relaxed.as_ref().unwrap_or(model);
+        self.admit(history, model)?;
         let (pieces, partitioning) = self.split(history, model);
         let parts = pieces.into_iter().map(|piece| self.check_piece(history, model, piece, start)).collect();
         Ok(Report { parts, partitioning })
@@ -119,8 +119,7 @@ impl Checker {
         M: Model<Input: Sync, Output: Sync> + Sync,
     {
         let start = Instant::now();
-        let relaxed = self.relax(history, model)?;
-        let model = relaxed.as_ref().unwrap_or(model);
+        self.admit(history, model)?;
         let (pieces, partitioning) = self.split(history, model);
         // Small parts first: if a limit ends the check, most parts have their verdict.
         let mut queue: Vec<(usize, Piece)> = pieces.into_iter().enumerate().collect();
@@ -144,52 +143,48 @@ impl Checker {
         Ok(Report { parts: done.into_iter().map(|(_, part)| part).collect(), partitioning })
     }
 
-    /// Checks whether some order of the operations that the model allows has operation `i` before operation `j`
-    /// wherever `before(i, j)`: the contract of an engine that knows which operations happen before which, whatever
-    /// the clock says.
+    /// Checks `history` with operation `i` over before operation `j` begins wherever `before(i, j)`, and only there:
+    /// for an engine that knows which operations happen before which, whatever the clock says.
+    ///
+    /// # Panics
+    /// If the contract does not go with the model, or is durable: nothing says where in a partial order a crash is.
     pub fn check_partial_order<M: Model>(
         &self,
         history: &History<M::Input, M::Output>,
         model: &M,
         before: impl Fn(usize, usize) -> bool,
     ) -> Report {
+        self.admit(history, model).unwrap_or_else(|unsupported| panic!("{unsupported}"));
         let piece = partition::whole(history).remove(0);
-        let decide = |problem: &mut Problem<'_, M>| {
-            let finding = contract::partial_order::check(problem, before);
+        let graded = Graded { model, relaxation: self.contract.relaxation() };
+        let part = self.decide(history, &graded, piece, Instant::now(), |problem| {
+            let finding = contract::partial_order::check(self.contract, problem, before);
             (finding, Method::Chains, String::from("the order of operations was given"))
-        };
-        let part = self.decide(history, model, piece, Instant::now(), decide);
+        });
         Report {
             parts: vec![part],
             partitioning: "not split: the order was given for the whole history".into(),
         }
     }
 
-    /// The model that the contract is about, if it is not the one given.
-    fn relax<M: Model>(
-        &self,
-        history: &History<M::Input, M::Output>,
-        model: &M,
-    ) -> Result<Option<M>, Unsupported> {
-        match self.contract {
-            Contract::KRelaxed(k) => match model.relaxed(k) {
-                Some(relaxed) => Ok(Some(relaxed)),
-                None => Err(Unsupported(
-                    "the model has no relaxed version: k-relaxed is for queues, stacks and priority queues"
-                        .into(),
-                )),
-            },
+    /// Whether the contract, the model and the history go together.
+    fn admit<M: Model>(&self, history: &History<M::Input, M::Output>, model: &M) -> Result<(), Unsupported> {
+        if let Some(refusal) = self.contract.refusal(model) {
+            return Err(Unsupported(refusal));
+        }
+        let survivor = match self.contract {
             Contract::Durable(Durability::Strict | Durability::Buffered) => {
-                match contract::durable::survivor(history) {
-                    Some(op) => Err(Unsupported(format!(
-                        "{} of process {} is open during a crash and returns after it: no process survives one",
-                        model.describe(&op.input, op.output()),
-                        op.process
-                    ))),
-                    None => Ok(None),
-                }
+                contract::durable::survivor(history)
             }
-            _ => Ok(None),
+            _ => None,
+        };
+        match survivor {
+            Some(op) => Err(Unsupported(format!(
+                "{} of process {} is open during a crash and returns after it: no process survives one",
+                model.describe(&op.input, op.output()),
+                op.process
+            ))),
+            None => Ok(()),
         }
     }
 
@@ -217,26 +212,35 @@ impl Checker {
         piece: Piece,
         start: Instant,
     ) -> Part {
+        if self.contract.relaxation().is_some() {
+            let graded = Graded { model, relaxation: self.contract.relaxation() };
+            return self.decide(history, &graded, piece, start, |problem| self.find(problem));
+        }
         let operations: Vec<&Operation<_, _>> =
             piece.operations.iter().map(|&index| &history.operations()[index]).collect();
         let focused = model.focus(&operations);
         drop(operations);
-        let decide = |problem: &mut Problem<'_, M>| {
-            let reason = match self.monitor(problem) {
-                Ok((Answer::Accepted, method)) => return (Finding::Accepted, method, MONITORED.into()),
-                Ok((Answer::Violation(complaint), method)) => {
-                    return (reason::of_complaint(problem, complaint), method, MONITORED.into());
-                }
-                Err(reason) => reason,
-            };
-            let method = match self.contract {
-                Contract::Sequential | Contract::Serializable | Contract::Quiescent => Method::Chains,
-                Contract::Quasi(_) => Method::TwoOrders,
-                _ => Method::Frontier,
-            };
-            (contract::check(self.contract, problem), method, reason)
+        let model = focused.as_ref().unwrap_or(model);
+        self.decide(history, model, piece, start, |problem| self.find(problem))
+    }
+
+    /// Decides by whichever method is best.
+    fn find<M: Model>(&self, problem: &mut Problem<'_, M>) -> (Finding, Method, String) {
+        let reason = match self.monitor(problem) {
+            Ok((Answer::Accepted, method)) => return (Finding::Accepted, method, MONITORED.into()),
+            Ok((Answer::Violation(complaint), method)) => {
+                return (reason::of_complaint(problem, complaint), method, MONITORED.into());
+            }
+            Err(reason) => reason,
         };
-        self.decide(history, focused.as_ref().unwrap_or(model), piece, start, decide)
+        let method = match self.contract {
+            Contract::Sequential | Contract::Serializable | Contract::Quiescent => Method::Chains,
+            Contract::Quasi(_) => Method::TwoOrders,
+            Contract::SetLinearizable => Method::Sets,
+            Contract::Anything => Method::Nothing,
+            _ => Method::Frontier,
+        };
+        (contract::check(self.contract, problem), method, reason)
     }
 
     /// Sets up the problem that a piece is, has it decided, and makes a report of what was found.

@@ -5,16 +5,21 @@
 
 pub(crate) mod durable;
 pub(crate) mod linearizable;
+pub(crate) mod order;
 pub(crate) mod partial_order;
 pub(crate) mod quasi;
 pub(crate) mod quiescent;
+pub(crate) mod relaxed;
 pub(crate) mod sequential;
 pub(crate) mod serializable;
+pub(crate) mod set_linearizable;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use durable::Durability;
+pub use quasi::Domain;
+pub use relaxed::{Cost, Measure, PathCost, Relaxation};
 
 use crate::engine::Attempt;
 use crate::engine::limits::{Budget, Exhausted};
@@ -37,25 +42,56 @@ pub enum Contract {
     /// [`Serializable`](Contract::Serializable) in an order that real time does not contradict. For transactions on
     /// one object this is [`Linearizable`](Contract::Linearizable), and it is checked the same way.
     StrictlySerializable,
-    /// Operations separated by an instant at which nothing is open take effect in that order; others in any.
+    /// Operations separated by an instant at which nothing is open take effect in that order; others in any, if they are
+    /// [marked](Model::is_relaxed) for it.
     Quiescent,
-    /// Linearizable with respect to the k-out-of-order version of the model, see [`Model::relaxed`].
-    KRelaxed(usize),
+    /// Linearizable but for deviations of bounded cost (Henzinger et al. 2013).
+    Relaxed(Relaxation),
     /// Quasi-linearizable (Afek, Korland and Yanovsky 2010): an order that the model allows differs from one that
-    /// real time allows in no operation's place by more than this.
+    /// real time allows in no operation's place by more than this, or than its own [bound](Model::domains).
     Quasi(usize),
+    /// Operations that overlap may take effect at one instant together (Neiger 1994), see [`Model::step_together`].
+    SetLinearizable,
     /// What survives crashes of the whole system is linearizable (Izraelevitz, Mendes and Scott 2016).
     Durable(Durability),
+    /// Nothing is asked of results: for tests that look for panics, deadlocks and the like only.
+    Anything,
 }
 
 impl Contract {
     /// Whether a history keeps the contract if and only if each of its independent parts does.
     pub(crate) fn is_local(self) -> bool {
         match self {
-            Contract::Linearizable | Contract::StrictlySerializable | Contract::KRelaxed(_) => true,
+            Contract::Linearizable
+            | Contract::StrictlySerializable
+            | Contract::Relaxed(_)
+            | Contract::Anything => true,
             Contract::Durable(durability) => durability != Durability::Buffered,
-            Contract::Sequential | Contract::Serializable | Contract::Quiescent | Contract::Quasi(_) => false,
+            Contract::Sequential
+            | Contract::Serializable
+            | Contract::Quiescent
+            | Contract::Quasi(_)
+            | Contract::SetLinearizable => false,
         }
+    }
+
+    /// The deviations that it allows, if any.
+    pub(crate) fn relaxation(self) -> Option<Relaxation> {
+        match self {
+            Contract::Relaxed(relaxation) if relaxation.k > 0 => Some(relaxation),
+            _ => None,
+        }
+    }
+
+    /// Why it cannot be asked of `model`, if it cannot.
+    pub(crate) fn refusal<M: Model>(self, model: &M) -> Option<String> {
+        let needs_costs = matches!(self, Contract::Relaxed(Relaxation { measure: Measure::OutOfOrder, .. }));
+        (needs_costs && !model.has_costs()).then(|| {
+            format!(
+                "the model does not say what a step out of order costs, which {self} needs: \
+                 queues, stacks and priority queues do"
+            )
+        })
     }
 
     /// Whether the monitors, which decide linearizability, decide it.
@@ -64,7 +100,7 @@ impl Contract {
             self,
             Contract::Linearizable
                 | Contract::StrictlySerializable
-                | Contract::KRelaxed(0)
+                | Contract::Relaxed(Relaxation { k: 0, .. })
                 | Contract::Durable(Durability::Plain)
         )
     }
@@ -78,11 +114,13 @@ impl fmt::Display for Contract {
             Contract::Serializable => f.write_str("serializable"),
             Contract::StrictlySerializable => f.write_str("strictly-serializable"),
             Contract::Quiescent => f.write_str("quiescent"),
-            Contract::KRelaxed(k) => write!(f, "k-relaxed:{k}"),
+            Contract::Relaxed(relaxation) => write!(f, "{relaxation}"),
             Contract::Quasi(k) => write!(f, "quasi:{k}"),
+            Contract::SetLinearizable => f.write_str("set-linearizable"),
             Contract::Durable(Durability::Plain) => f.write_str("durable"),
             Contract::Durable(Durability::Strict) => f.write_str("strictly-durable"),
             Contract::Durable(Durability::Buffered) => f.write_str("buffered-durable"),
+            Contract::Anything => f.write_str("anything"),
         }
     }
 }
@@ -91,22 +129,31 @@ impl FromStr for Contract {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Contract, String> {
-        let (base, number) = name.split_once(':').map_or((name, None), |(base, k)| (base, k.parse().ok()));
-        match (base, number) {
-            ("linearizable", _) => Ok(Contract::Linearizable),
-            ("sequential", _) => Ok(Contract::Sequential),
-            ("serializable", _) => Ok(Contract::Serializable),
-            ("strictly-serializable" | "strict-serializable", _) => Ok(Contract::StrictlySerializable),
-            ("quiescent", _) => Ok(Contract::Quiescent),
-            ("k-relaxed", Some(k)) => Ok(Contract::KRelaxed(k)),
-            ("quasi", Some(k)) => Ok(Contract::Quasi(k)),
-            ("k-relaxed" | "quasi", None) => Err(format!("contract `{base}` needs a number: `{base}:2`")),
-            ("durable", _) => Ok(Contract::Durable(Durability::Plain)),
-            ("strictly-durable" | "strict-durable", _) => Ok(Contract::Durable(Durability::Strict)),
-            ("buffered-durable", _) => Ok(Contract::Durable(Durability::Buffered)),
+        let (base, rest) = name.split_once(':').map_or((name, None), |(base, rest)| (base, Some(rest)));
+        let plain = |contract: Contract| match rest {
+            None => Ok(contract),
+            Some(_) => Err(format!("contract `{base}` takes no number")),
+        };
+        match base {
+            "linearizable" => plain(Contract::Linearizable),
+            "sequential" => plain(Contract::Sequential),
+            "serializable" => plain(Contract::Serializable),
+            "strictly-serializable" | "strict-serializable" => plain(Contract::StrictlySerializable),
+            "quiescent" => plain(Contract::Quiescent),
+            "k-relaxed" | "lateness" | "stuttering" => Relaxation::parse(base, rest).map(Contract::Relaxed),
+            "quasi" => match rest.map(str::parse) {
+                Some(Ok(k)) => Ok(Contract::Quasi(k)),
+                _ => Err(format!("contract `{base}` needs a number: `{base}:2`")),
+            },
+            "set-linearizable" => plain(Contract::SetLinearizable),
+            "durable" => plain(Contract::Durable(Durability::Plain)),
+            "strictly-durable" | "strict-durable" => plain(Contract::Durable(Durability::Strict)),
+            "buffered-durable" => plain(Contract::Durable(Durability::Buffered)),
+            "anything" => plain(Contract::Anything),
             _ => Err(format!(
                 "no contract is called `{base}`: there are linearizable, sequential, serializable, \
-                 strictly-serializable, quiescent, k-relaxed:K, quasi:K, durable, strictly-durable, buffered-durable"
+                 strictly-serializable, quiescent, k-relaxed:K, lateness:K, stuttering:K, quasi:K, \
+                 set-linearizable, durable, strictly-durable, buffered-durable, anything"
             )),
         }
     }
@@ -154,14 +201,16 @@ pub(crate) struct Rejected {
 
 pub(crate) fn check<M: Model>(contract: Contract, problem: &mut Problem<'_, M>) -> Finding {
     match contract {
-        // The model has been replaced by its relaxed version.
-        Contract::Linearizable | Contract::StrictlySerializable | Contract::KRelaxed(_) => {
+        // The model has been replaced by one that may deviate.
+        Contract::Linearizable | Contract::StrictlySerializable | Contract::Relaxed(_) => {
             linearizable::check(problem)
         }
         Contract::Sequential => sequential::check(problem),
         Contract::Serializable => serializable::check(problem),
         Contract::Quiescent => quiescent::check(problem),
         Contract::Quasi(k) => quasi::check(problem, k),
+        Contract::SetLinearizable => set_linearizable::check(problem),
         Contract::Durable(durability) => durable::check(problem, durability),
+        Contract::Anything => Finding::Accepted,
     }
 }

@@ -18,4 +18,6 @@ pub(crate) struct Attempt {
     pub(crate) order: Vec<usize>,
     /// Where that led.
     pub(crate) state: lts::StateId,
+    /// What may come next, where that is not a matter of real time.
+    pub(crate) next: Option<Vec<usize>>,
 }

@@ -24,6 +24,7 @@
 //! - [`Checker`]: one history, with all options: [`Contract`], [`Ties`], [`Limits`].
 //! - [`Verifier`]: a great many small histories of one model.
 //! - [`Stream`]: a history while it happens.
+//! - [`dual`]: objects whose operations may have to wait.
 //! - [`model`]: the trait, and the built-in models. [`format`](mod@format): histories in files.
 //! - [`explain`]: reports as text, JSON and a page.
 //!
@@ -34,6 +35,7 @@ mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod contract;
+pub mod dual;
 mod engine;
 pub mod explain;
 pub mod format;
@@ -48,7 +50,7 @@ pub mod verdict;
 mod verifier;
 
 pub use check::{Checker, check};
-pub use contract::{Contract, Durability};
+pub use contract::{Contract, Cost, Domain, Durability, Measure, PathCost, Relaxation};
 pub use engine::limits::{Exhausted, Limits};
 pub use history::{History, Operation, Outcome};
 pub use model::Model;

@@ -5,6 +5,7 @@
 
 pub mod bank;
 pub mod catalog;
+pub mod closure;
 pub mod counter;
 pub mod deque;
 pub mod dual_queue;
@@ -13,6 +14,7 @@ pub mod kv;
 pub mod lock;
 pub mod log;
 pub mod map;
+pub mod marked;
 pub mod multi_register;
 pub mod priority_queue;
 pub mod queue;
@@ -23,6 +25,7 @@ pub mod stack;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use crate::contract::{Cost, Domain};
 use crate::history::Operation;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -111,14 +114,54 @@ pub trait Model {
         size_of_val(state)
     }
 
-    /// The k-out-of-order version of this object (Henzinger et al., POPL 2013), if it has one: removals may pass over
-    /// up to `k` elements. For [`Contract::KRelaxed`](crate::Contract::KRelaxed).
-    fn relaxed(&self, k: usize) -> Option<Self>
-    where
-        Self: Sized,
-    {
-        let _ = k;
-        None
+    /// What `input` may return in `state`, so that explanations can say what was expected; empty if that is not known.
+    fn results(&self, state: &Self::State, input: &Self::Input) -> Vec<Self::Output> {
+        let _ = (state, input);
+        Vec::new()
+    }
+
+    /// Whether the operation is one of those to which [`Contract::Quiescent`](crate::Contract::Quiescent) and
+    /// [`Contract::Relaxed`](crate::Contract::Relaxed) give freedom. See [`Marked`](marked::Marked).
+    fn is_relaxed(&self, input: &Self::Input) -> bool {
+        let _ = input;
+        true
+    }
+
+    /// Whether [`step_with_cost`](Model::step_with_cost) knows more than [`step`](Model::step).
+    fn has_costs(&self) -> bool {
+        false
+    }
+
+    /// Like [`step`](Model::step), with the steps that the object should not take and how far each is from one that it
+    /// should: for [`Measure::OutOfOrder`](crate::Measure::OutOfOrder).
+    fn step_with_cost(
+        &self,
+        state: &Self::State,
+        input: &Self::Input,
+        output: Option<&Self::Output>,
+    ) -> impl IntoIterator<Item = (Self::State, Cost)> {
+        self.step(state, input, output).into_iter().map(|next| (next, Cost::Of(0))).collect::<Vec<_>>()
+    }
+
+    /// The sets of operations within which [`Contract::Quasi(k)`](crate::Contract::Quasi) counts places, as far as this
+    /// operation is in them. Unless a model says otherwise there is one, of all operations, with bound `k`.
+    fn domains(&self, input: &Self::Input, k: usize) -> Vec<Domain> {
+        let _ = input;
+        vec![Domain { number: 0, bound: k }]
+    }
+
+    /// The states in which `operations` may leave the object if they take effect together, for
+    /// [`Contract::SetLinearizable`](crate::Contract::SetLinearizable). Unless a model says otherwise, only one at a
+    /// time can.
+    fn step_together(
+        &self,
+        state: &Self::State,
+        operations: &[(&Self::Input, Option<&Self::Output>)],
+    ) -> impl IntoIterator<Item = Self::State> {
+        match operations {
+            [(input, output)] => self.step(state, input, *output).into_iter().collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// A model that gives the same verdict on these operations and has fewer states, if there is one: what no

@@ -124,6 +124,28 @@ impl Timeline {
     }
 }
 
+impl Timeline {
+    /// Like [`spans`](Timeline::spans), with ranks that count only how often a call follows a return: histories that agree
+    /// in these agree in which operation is over before which is called.
+    pub(crate) fn coarse_spans(&self, operations: usize) -> Vec<Span> {
+        let mut spans = vec![Span { call: 0, ret: NEVER }; operations];
+        let (mut rank, mut after_return) = (0, false);
+        for event in self.events() {
+            match event {
+                Event::Call(op) => {
+                    rank += u32::from(std::mem::take(&mut after_return));
+                    spans[op].call = rank;
+                }
+                Event::Return(op) => {
+                    after_return = true;
+                    spans[op].ret = rank;
+                }
+            }
+        }
+        spans
+    }
+}
+
 /// Places events by their times, when those are distinct and dense, as a recorder's are: no sorting, no tie.
 fn by_distinct_times<I, O>(operations: &[&Operation<I, O>]) -> Option<Vec<Packed>> {
     let room = operations.len() * 4 + 64;

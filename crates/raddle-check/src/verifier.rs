@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
+use crate::contract::relaxed::Graded;
 use crate::contract::{self, Contract, Finding, Problem};
 use crate::engine::limits::{Budget, Exhausted, Limits};
 use crate::engine::lts::Lts;
@@ -32,10 +33,10 @@ use crate::timeline::{Ties, Timeline};
 /// assert_eq!(verifier.remembered(), 1);
 /// ```
 pub struct Verifier<M: Model> {
-    model: M,
+    model: Graded<Box<M>>,
     contract: Contract,
     limits: Limits,
-    lts: Lts<M>,
+    lts: Lts<Graded<Box<M>>>,
     /// Verdicts by what was called, in which order, with which results.
     known: FxHashMap<Box<[u32]>, bool>,
     /// The numbering of classes that `known` speaks of.
@@ -50,14 +51,13 @@ impl<M: Model> Verifier<M> {
     /// A verifier of `contract`.
     ///
     /// # Panics
-    /// If the contract is [`Contract::KRelaxed`] and the model has no relaxed version.
+    /// If the contract is about steps out of order and the model does not say [what they cost](Model::has_costs).
     pub fn new(model: M, contract: Contract) -> Verifier<M> {
-        let model = match contract {
-            Contract::KRelaxed(k) => model.relaxed(k).expect("the model has a relaxed version"),
-            _ => model,
-        };
+        if let Some(refusal) = contract.refusal(&model) {
+            panic!("{refusal}");
+        }
         Verifier {
-            model,
+            model: Graded { model: Box::new(model), relaxation: contract.relaxation() },
             contract,
             limits: Limits::default(),
             lts: Lts::new(),
@@ -84,19 +84,16 @@ impl<M: Model> Verifier<M> {
         }
         self.tidy();
         let pieces = match self.contract.is_local() {
-            true => partition::by_key(history, &self.model).unwrap_or_else(|_| partition::whole(history)),
+            true => {
+                partition::by_key(history, &*self.model.model).unwrap_or_else(|_| partition::whole(history))
+            }
             false => partition::whole(history),
         };
         for piece in pieces {
             let operations: Vec<&Operation<_, _>> =
                 piece.operations.iter().map(|&op| &history.operations()[op]).collect();
             let timeline = Timeline::new(&operations, history.crashes(), Ties::default());
-            let mut key: Vec<u32> = timeline.crashes.iter().map(|&at| at as u32).collect();
-            for (op, span) in timeline.spans(operations.len()).iter().enumerate() {
-                let class = self.lts.class(&self.model, &operations[op].input, operations[op].output());
-                let process = operations[op].process as u32;
-                key.extend([class.0, span.call, span.ret, process]);
-            }
+            let key = self.key(&operations, &timeline);
             let contract = self.contract;
             if !self.lookup(key, &operations, &timeline, |problem| contract::check(contract, problem))? {
                 return Ok(false);
@@ -105,9 +102,12 @@ impl<M: Model> Verifier<M> {
         Ok(true)
     }
 
-    /// Whether some order of the operations that the model allows has operation `i` before operation `j` wherever
-    /// `before(i, j)`: for engines that know happens-before, which under a weak memory model is less than the order in
-    /// which they ran the operations.
+    /// Whether `history` keeps the contract if operation `i` is over before operation `j` begins wherever `before(i, j)`,
+    /// and only there: for engines that know happens-before, which under a weak memory model is less than the order in
+    /// which they ran the operations. It need not be transitive.
+    ///
+    /// # Panics
+    /// If the contract is durable: nothing says where in a partial order a crash is.
     pub fn verify_partial_order(
         &mut self,
         history: &History<M::Input, M::Output>,
@@ -119,10 +119,35 @@ impl<M: Model> Verifier<M> {
         let mut key = Vec::new();
         for (j, operation) in operations.iter().enumerate() {
             key.push(self.lts.class(&self.model, &operation.input, operation.output()).0);
+            key.push(operation.process as u32);
             key.extend((0..operations.len()).filter(|&i| before(i, j)).map(|i| i as u32));
             key.push(u32::MAX);
         }
-        self.lookup(key, &operations, &timeline, |problem| contract::partial_order::check(problem, &before))
+        let contract = self.contract;
+        let check = |problem: &mut Problem<'_, _>| contract::partial_order::check(contract, problem, &before);
+        self.lookup(key, &operations, &timeline, check)
+    }
+
+    /// All that the verdict depends on.
+    fn key(&mut self, operations: &[&Operation<M::Input, M::Output>], timeline: &Timeline) -> Vec<u32> {
+        let is_exact = match self.contract {
+            // The order of calls counts, or that of crashes among the rest.
+            Contract::Sequential | Contract::Durable(_) => true,
+            _ => false,
+        };
+        let count = operations.len();
+        let spans = if is_exact { timeline.spans(count) } else { timeline.coarse_spans(count) };
+        let crashes = if is_exact { timeline.crashes.as_slice() } else { &[] };
+        let mut key = vec![crashes.len() as u32];
+        key.extend(crashes.iter().map(|&at| at as u32));
+        for (operation, span) in operations.iter().zip(spans) {
+            let class = self.lts.class(&self.model, &operation.input, operation.output());
+            key.extend([class.0, span.call, span.ret]);
+            if is_exact {
+                key.push(operation.process as u32);
+            }
+        }
+        key
     }
 
     /// How many verdicts came from memory.
@@ -144,7 +169,7 @@ impl<M: Model> Verifier<M> {
         key: Vec<u32>,
         operations: &[&Operation<M::Input, M::Output>],
         timeline: &Timeline,
-        check: impl FnOnce(&mut Problem<'_, M>) -> Finding,
+        check: impl FnOnce(&mut Problem<'_, Graded<Box<M>>>) -> Finding,
     ) -> Result<bool, Exhausted> {
         if let Some(&verdict) = self.known.get(key.as_slice()) {
             self.remembered += 1;

@@ -53,6 +53,20 @@ fn every_verdict_has_its_exit_code() {
 }
 
 #[test]
+fn contracts_by_name() {
+    let verify = |contract: &str, code: i32, says: &str| {
+        expect(&["verify", "-", "--model", "queue", "--contract", contract], QUEUE, code, says);
+    };
+    verify("k-relaxed:1", 1, "is not k-relaxed:1");
+    verify("stuttering:1", 0, "is stuttering:1");
+    verify("lateness:1", 1, "is not lateness:1");
+    verify("anything", 0, "is anything");
+    verify("stuttering:1:mean", 2, "there are max, interval, interval-max");
+    let lateness = ["verify", "queue.jsonl", "--model", "queue", "--contract", "lateness:1"];
+    expect(&lateness, "", 0, "accepted: queue.jsonl is lateness:1");
+}
+
+#[test]
 fn standard_input_and_streams() {
     expect(&["verify", "-", "--model", "queue"], QUEUE, 1, "1 is removed twice");
     let first_four = QUEUE.lines().take(4).collect::<Vec<_>>().join("\n");
@@ -81,7 +95,12 @@ fn mistakes_exit_with_2_and_name_the_line() {
     expect(&["verify", "-", "--model", "quue"], "", 2, "no model is called `quue`: there are register, ");
     expect(&["verify", "-", "--model", "bounded-queue"], "", 2, "needs its capacity");
     expect(&["verify", "-", "--model", "queue", "--contract", "k-relaxed"], "", 2, "`k-relaxed:2`");
-    expect(&["verify", "-", "--model", "set", "--contract", "k-relaxed:1"], "", 2, "no relaxed version");
+    expect(
+        &["verify", "-", "--model", "set", "--contract", "k-relaxed:1"],
+        "",
+        2,
+        "does not say what a step out of order costs",
+    );
     expect(&["verify", "-", "--model", "queue", "--time-limit", "soon"], "", 2, "no unit of time");
     expect(
         &["verify", "-", "--model", "queue", "--stream", "--contract", "sequential"],

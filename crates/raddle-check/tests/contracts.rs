@@ -2,13 +2,18 @@
 
 mod common;
 
-use common::{Raw, Tally, for_random_histories, history, linearizable, orderable, precedes, some_outputs};
+use common::{
+    Raw, Tally, for_random_histories, history, linearizable, orderable, permutations, precedes, returned,
+    some_outputs,
+};
 use proptest::prelude::*;
 use raddle_check::model::multi_register::{Access, MultiRegister, Transaction};
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
 use raddle_check::model::stack::{Stack, StackOp};
-use raddle_check::{Checker, Contract, Durability, History, Model, Operation, Outcome, Ties, Value};
+use raddle_check::{
+    Checker, Contract, Durability, History, Model, Operation, Outcome, Relaxation, Ties, Value,
+};
 
 type Registers = History<RegisterOp, Value>;
 type Queues = History<QueueOp, Value>;
@@ -61,10 +66,6 @@ fn agrees(
     });
     registers.is_balanced();
     queues.is_balanced();
-}
-
-fn returned<I, O>(operations: &[Operation<I, O>]) -> impl Fn(usize) -> bool + '_ {
-    |i| operations[i].output().is_some()
 }
 
 #[test]
@@ -234,7 +235,7 @@ fn k_relaxed() {
         });
         let stack: History<StackOp, Value> = stack.collect();
         for k in 0..3 {
-            let checker = Checker::new().contract(Contract::KRelaxed(k));
+            let checker = Checker::new().contract(Contract::Relaxed(Relaxation::out_of_order(k)));
             let expected = linearizable(&OutOfOrder { k, is_stack: false }, &queue, Ties::Concurrent);
             tally.count(expected);
             prop_assert_eq!(
@@ -261,21 +262,10 @@ fn k_relaxed() {
 #[test]
 fn a_model_without_a_relaxed_version_is_refused() {
     let history = Registers::new();
-    let refused = Checker::new().contract(Contract::KRelaxed(1)).try_check(&history, &Register::default());
-    assert!(refused.unwrap_err().to_string().contains("no relaxed version"));
-}
-
-/// All orders of `items`.
-fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
-    if items.is_empty() {
-        return vec![Vec::new()];
-    }
-    let mut all = Vec::new();
-    for (i, &first) in items.iter().enumerate() {
-        let rest: Vec<usize> = [&items[..i], &items[i + 1..]].concat();
-        all.extend(permutations(&rest).into_iter().map(|tail| [vec![first], tail].concat()));
-    }
-    all
+    let refused = Checker::new()
+        .contract(Contract::Relaxed(Relaxation::out_of_order(1)))
+        .try_check(&history, &Register::default());
+    assert!(refused.unwrap_err().to_string().contains("does not say what a step out of order costs"));
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! What people read: the text and JSON of reports.
 
+mod common;
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use raddle_check::explain::{Story, html, json, text};
+use common::for_random_histories;
+use proptest::prelude::*;
+use raddle_check::explain::{self, Story, html, json, text};
 use raddle_check::format::{Format, read_history};
+use raddle_check::model::closure::Nondeterministic;
 use raddle_check::model::kv::Kv;
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
@@ -140,4 +145,84 @@ fn a_page_of_a_hundred_thousand_operations_stays_small() {
     let page = html::render(&story);
     assert!(page.contains("write(49)"));
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
+}
+
+/// The gist of a report in at most `most` lines.
+fn gist<M: Model>(
+    contract: Contract,
+    most: usize,
+    history: &History<M::Input, M::Output>,
+    model: &M,
+) -> String {
+    let report = Checker::new().contract(contract).search_only().check(history, model);
+    let describe = |op: usize| {
+        let operation = &history.operations()[op];
+        model.describe(&operation.input, operation.output())
+    };
+    explain::closest(&report).unwrap().lines(most, describe).join("\n")
+}
+
+#[test]
+fn the_gist_of_a_violation() {
+    let mut all = Vec::new();
+    all.push(gist(Contract::Linearizable, 10, &disordered_queue(), &Queue::new()));
+    all.push(gist(Contract::Linearizable, 5, &disordered_queue(), &Queue::new()));
+    // Program order says that one of the two has to wait, not real time.
+    let read_back = history(vec![
+        (0, 0, 1, RegisterOp::Write(1.into()), Value::Nil),
+        (1, 2, 3, RegisterOp::Read, Value::Int(1)),
+        (1, 4, 5, RegisterOp::Read, Value::Nil),
+    ]);
+    all.push(gist(Contract::Sequential, 10, &read_back, &Register::default()));
+    let first = history(vec![(0, 0, 1, RegisterOp::Read, Value::Int(1))]);
+    all.push(gist(Contract::Linearizable, 10, &first, &Register::default()));
+    let bag =
+        Nondeterministic::new(5, |&held: &u8, _: &()| (0..held).map(move |taken| (taken, held - taken)));
+    let mut impossible = History::new();
+    let take = impossible.invoke(0, ());
+    impossible.respond(take, 9);
+    all.push(gist(Contract::Linearizable, 10, &impossible, &bag));
+    insta::assert_snapshot!(all.join("\n\n"));
+}
+
+/// Whatever is said about an order must be so.
+#[test]
+fn the_closest_order_is_one() {
+    let queue = Queue::new();
+    let contracts = [Contract::Linearizable, Contract::Sequential, Contract::Quiescent, Contract::Quasi(1)];
+    let outputs = [0.into(), 1.into(), 2.into(), Value::Nil];
+    for_random_histories(2000, 7, 14, |raw| {
+        let input = |i: usize, raw: common::Raw| match raw.kind % 2 {
+            0 => QueueOp::Enqueue(Value::Int(i as i64 % 3)),
+            _ => QueueOp::Dequeue,
+        };
+        let history = common::history(&queue, &raw, input, &outputs);
+        for contract in contracts {
+            let report = Checker::new().contract(contract).search_only().check(&history, &queue);
+            let Some(closest) = explain::closest(&report) else { continue };
+            let mut state = queue.init();
+            for place in &closest.order {
+                let op = &history.operations()[place.operation];
+                let next = queue.step(&state, &op.input, op.output()).into_iter().next();
+                prop_assert!(next.is_some(), "{} {:?} {:?}", contract, closest, history);
+                state = next.unwrap();
+                prop_assert_eq!(place.state.as_ref(), Some(&queue.describe_state(&state)));
+            }
+            prop_assert!(!closest.stuck.is_empty(), "{} {:?} {:?}", contract, closest, history);
+            for stuck in &closest.stuck {
+                let op = &history.operations()[stuck.operation];
+                let fits = queue.step(&state, &op.input, op.output()).into_iter().next().is_some();
+                prop_assert_eq!(stuck.fits, fits);
+                let results = queue.results(&state, &op.input);
+                let right = results.iter().map(|result| queue.describe(&op.input, Some(result)));
+                let right: Vec<String> = right.collect();
+                prop_assert_eq!(&stuck.expected, &if fits { Vec::new() } else { right });
+                // Every result that is named is one that the model allows.
+                for result in &results {
+                    prop_assert!(queue.step(&state, &op.input, Some(result)).into_iter().next().is_some());
+                }
+            }
+        }
+        Ok(())
+    });
 }

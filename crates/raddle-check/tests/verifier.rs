@@ -4,11 +4,12 @@ mod common;
 
 use common::{Raw, Tally, for_random_histories, history, linearizable, some_outputs};
 use proptest::prelude::*;
+use raddle_check::model::closure::Nondeterministic;
 use raddle_check::model::keyed::{At, Keyed};
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
 use raddle_check::model::stack::{Stack, StackOp};
-use raddle_check::{Checker, Contract, Durability, History, Ties, Value, Verifier};
+use raddle_check::{Checker, Contract, Durability, History, Relaxation, Ties, Value, Verifier};
 
 fn register_op(raw: Raw) -> RegisterOp {
     match raw.kind % 3 {
@@ -27,6 +28,8 @@ fn agrees_with_the_checker_while_it_learns() {
         Contract::Serializable,
         Contract::Quiescent,
         Contract::Quasi(1),
+        Contract::Relaxed(Relaxation::stuttering(1)),
+        Contract::SetLinearizable,
         Contract::Durable(Durability::Plain),
     ];
     for contract in contracts {
@@ -54,7 +57,8 @@ fn agrees_with_the_checker_while_it_learns() {
 
 #[test]
 fn relaxed_models_are_verified_as_such() {
-    let verifier = std::cell::RefCell::new(Verifier::new(Queue::new(), Contract::KRelaxed(1)));
+    let verifier =
+        std::cell::RefCell::new(Verifier::new(Queue::new(), Contract::Relaxed(Relaxation::out_of_order(1))));
     for_random_histories(2000, 6, 12, |raw| {
         let input = |_, raw: Raw| match raw.kind % 2 {
             0 => QueueOp::Enqueue(Value::Int(i64::from(raw.value % 3))),
@@ -77,12 +81,54 @@ fn a_stale_read_is_no_violation_by_happens_before() {
     stale.respond(push, Value::Nil);
     let pop = stale.invoke(1, StackOp::Pop);
     stale.respond(pop, Value::Nil);
-    let mut verifier = Verifier::new(Stack::new(), Contract::Linearizable);
-    assert_eq!(verifier.verify(&stale), Ok(false));
-    assert_eq!(verifier.verify_partial_order(&stale, |_, _| false), Ok(true));
-    assert_eq!(verifier.verify_partial_order(&stale, |i, j| i < j), Ok(false));
-    assert_eq!(verifier.verify_partial_order(&stale, |_, _| false), Ok(true));
-    assert_eq!(verifier.remembered(), 1);
+    for contract in
+        [Contract::Linearizable, Contract::Quiescent, Contract::Quasi(0), Contract::SetLinearizable]
+    {
+        let mut verifier = Verifier::new(Stack::new(), contract);
+        assert_eq!(verifier.verify(&stale), Ok(false));
+        assert_eq!(verifier.verify_partial_order(&stale, |_, _| false), Ok(true));
+        assert_eq!(verifier.verify_partial_order(&stale, |i, j| i < j), Ok(false));
+        assert_eq!(verifier.verify_partial_order(&stale, |_, _| false), Ok(true));
+        assert_eq!(verifier.remembered(), 1);
+    }
+}
+
+/// A model from a closure that leaves a choice is verified like any other.
+#[test]
+fn closures_are_models() {
+    let queue = || {
+        Nondeterministic::new(Vec::new(), |queue: &Vec<Value>, op: &QueueOp| match op {
+            QueueOp::Enqueue(value) => {
+                vec![(Value::Nil, [queue.as_slice(), std::slice::from_ref(value)].concat())]
+            }
+            QueueOp::Peek => vec![(queue.first().cloned().unwrap_or_default(), queue.clone())],
+            QueueOp::Dequeue if queue.is_empty() => vec![(Value::Nil, Vec::new())],
+            // Any of the first two.
+            QueueOp::Dequeue => (0..queue.len().min(2))
+                .map(|i| {
+                    let mut rest = queue.clone();
+                    (rest.remove(i), rest)
+                })
+                .collect(),
+        })
+    };
+    let verifier = std::cell::RefCell::new(Verifier::new(queue(), Contract::Linearizable));
+    let tally = Tally::default();
+    for_random_histories(2000, 6, 12, |raw| {
+        let input = |i: usize, raw: Raw| match raw.kind % 3 {
+            0 => QueueOp::Enqueue(Value::Int(i as i64 % 3)),
+            1 => QueueOp::Dequeue,
+            _ => QueueOp::Peek,
+        };
+        let outputs = [Value::Nil, 0.into(), 1.into(), 2.into()];
+        let history = history(&queue(), &raw, input, &outputs);
+        let expected = linearizable(&queue(), &history, Ties::Concurrent);
+        tally.count(expected);
+        prop_assert_eq!(verifier.borrow_mut().verify(&history), Ok(expected), "{:?}", history);
+        prop_assert_eq!(Checker::new().check(&history, &queue()).is_accepted(), expected);
+        Ok(())
+    });
+    tally.is_balanced();
 }
 
 /// Histories whose states and operations are always new must not pile up.

@@ -27,8 +27,12 @@ pub struct Global {
     pub announced: Cell<bool>,
     /// Whether plain accesses are of interest: while an exploration runs.
     pub wants_announcements: Cell<bool>,
-    /// Whether an execution is being recorded.
-    pub recording: Cell<bool>,
+    /// Whether a thread of this execution has accessed the stack or the thread-locals of another.
+    pub stacks_are_shared: Cell<bool>,
+    /// Whether allocations are of interest: while data races are looked for, or an execution is recorded.
+    pub wants_allocations: Cell<bool>,
+    /// The latest plain access, until something else happens: optimised code announces each twice.
+    pub last_announced: Cell<usize>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
@@ -54,7 +58,9 @@ pub static GLOBAL: Global = Global {
     instrumented: Cell::new(false),
     announced: Cell::new(false),
     wants_announcements: Cell::new(false),
-    recording: Cell::new(false),
+    stacks_are_shared: Cell::new(false),
+    wants_allocations: Cell::new(false),
+    last_announced: Cell::new(0),
     engine: Cell::new(ptr::null_mut()),
     threads: Cell::new(Vec::new()),
     key_destructors: [const { Cell::new(None) }; MAX_KEYS],

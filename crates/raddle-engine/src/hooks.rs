@@ -78,6 +78,7 @@ int!(u8, u16, u32, u64, u128);
 #[inline(always)]
 unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine) -> T) -> T {
     GLOBAL.in_engine.set(true);
+    GLOBAL.last_announced.set(0);
     // SAFETY: the caller's; the reference ends with the call.
     let result = work(unsafe { &mut *engine });
     GLOBAL.in_engine.set(false);
@@ -1074,7 +1075,7 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
 ///
 /// # Safety
 /// As for [`fence`].
-#[cold]
+#[inline]
 pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| engine.allocated(address, size)) };
@@ -1123,8 +1124,14 @@ pub unsafe fn foreign_free(engine: *mut Engine, address: usize) {
 /// As for [`fence`].
 #[inline]
 pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: usize, kind: AccessKind) {
+    // Addresses have 47 bits.
+    let access = address | size << 48 | (kind as usize) << 60;
+    if GLOBAL.last_announced.get() == access {
+        return;
+    }
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
+    GLOBAL.last_announced.set(access);
 }
 
 /// A plain access that the programmer made volatile, knowing that others may change the place: it must be there, and that is all.

@@ -186,6 +186,8 @@ impl<'a> Search<'a> {
         unsafe {
             if config.exhaustive {
                 (*engine).exhaustive = Some(Box::new(Exhaustive::new(config.memory)));
+                // What reads see is said by the graph; only clocks are kept.
+                (*engine).memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
             } else if config.memory == Model::Rc11 || config.clocks || config.races {
                 (*engine).memory = Some(Box::new(Memory::new(config.memory)));
             }
@@ -195,6 +197,7 @@ impl<'a> Search<'a> {
         }
         GLOBAL.engine.set(engine);
         GLOBAL.wants_announcements.set(true);
+        GLOBAL.wants_allocations.set(config.races);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
         if let Some(callers) = config.callers {
@@ -379,14 +382,14 @@ impl<'a> Search<'a> {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             (*self.engine).trace = Some(trace);
-            GLOBAL.recording.set(true);
+            GLOBAL.wants_allocations.set(true);
             let max_ticks = (*self.engine).limits.max_ticks;
             if !limit_time {
                 (*self.engine).limits.max_ticks = u32::MAX;
             }
             (*self.engine).namer = Some(namer);
             let found = self.rerun(schedule, body, judge);
-            GLOBAL.recording.set(false);
+            GLOBAL.wants_allocations.set(self.config.races);
             (*self.engine).namer = None;
             (*self.engine).limits.max_ticks = max_ticks;
             let trace = (*self.engine).trace.take().expect("set above");
@@ -539,6 +542,7 @@ impl Drop for Search<'_> {
         self.handlers = None;
         set_flag(self.config, true);
         GLOBAL.wants_announcements.set(false);
+        GLOBAL.wants_allocations.set(false);
         GLOBAL.engine.set(std::ptr::null_mut());
         drop(engine);
         GLOBAL.in_engine.set(false);

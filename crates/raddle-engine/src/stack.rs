@@ -5,7 +5,10 @@ use crate::lender;
 use crate::sys::{self, PAGE};
 
 const STACKS: usize = 0x2200_0000_0000;
-const SLOT: usize = 64 << 20;
+/// The address space of one stack, and its alignment.
+pub const SLOT: usize = 64 << 20;
+
+const _: () = assert!(SLOT.is_power_of_two() && STACKS.is_multiple_of(SLOT));
 
 /// The largest stack a slot can hold.
 pub const MAX_SIZE: usize = SLOT - 16 * PAGE;

@@ -82,7 +82,7 @@ const ALIGN: usize = 16;
 #[inline(always)]
 fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
     let block = heap::allocate(source, size, align);
-    if GLOBAL.recording.get()
+    if GLOBAL.wants_allocations.get()
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.
@@ -155,6 +155,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: the contract of `free`.
     unsafe {
         if heap::owns(block.addr()) {
+            GLOBAL.last_announced.set(0);
             if let Some(engine) = engine_of_virtual_thread() {
                 hooks::freeing(engine, block.addr());
             }

@@ -1,8 +1,9 @@
 //! Announcements of plain accesses, and the memory functions that instrumented code calls in place of the C library's.
 //!
 //! Plain accesses are no events: nobody is chosen at them. They are checked for data races and for memory that is gone.
-//! There are many of them, so each symbol first looks at one byte of memory, and returns if no exploration wants to know; only
-//! then is the caller's place in the code added, as for atomic accesses, and the thread asked whether it is a virtual one.
+//! There are many of them, so each symbol first looks at one byte of memory, and returns if no exploration wants to know, and
+//! then whether the access is to the thread's own stack, which others have not accessed. Only then is the caller's place in the
+//! code added, as for atomic accesses, and the thread asked whether it is a virtual one.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
@@ -10,6 +11,7 @@ use std::ffi::c_void;
 use raddle_engine::fault::AccessKind;
 use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, Caller};
+use raddle_engine::stack::SLOT;
 
 /// Symbols that announce an access of a fixed size: `rdi` place; `rsi` pc and `rdx` fp are added.
 macro_rules! announcements {
@@ -19,14 +21,24 @@ macro_rules! announcements {
         unsafe extern "C" fn $name() {
             naked_asm!(
                 "cmp byte ptr [rip + {global} + {wanted}], 0",
+                "je 3f",
+                // The thread's own stack: no other bits differ from those of the stack pointer.
+                "mov rax, rdi",
+                "xor rax, rsp",
+                "shr rax, {slot}",
                 "jne 2f",
-                "ret",
+                "cmp byte ptr [rip + {global} + {shared}], 0",
+                "je 3f",
                 "2:",
                 "mov rsi, [rsp]",
                 "mov rdx, rbp",
                 "jmp {check}",
+                "3:",
+                "ret",
                 global = sym GLOBAL,
                 wanted = const std::mem::offset_of!(Global, wants_announcements),
+                shared = const std::mem::offset_of!(Global, stacks_are_shared),
+                slot = const SLOT.trailing_zeros(),
                 check = sym access::<$size, { AccessKind::$kind as u8 }>,
             )
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::{ptr, thread};
 
 use broken::{all, finds, finds_with, functions, passes, passes_with, searching};
-use raddle::{Explorer, Failure, Kind};
+use raddle::{Explorer, Failure, Kind, Memory, Strategy};
 use raddle_report::failure::Did;
 
 /// A value that all threads may access, and whose author forgot to say when.
@@ -250,4 +250,39 @@ fn that_are_suppressed_are_not_reported() {
     passes_with(&few().suppress(["*careless*"]), careless);
     passes_with(&few().races(false), careless);
     finds_with(&few().suppress(["*::other"]), &all(), Kind::DataRace, careless, |_| ());
+}
+
+#[test]
+fn are_found_by_the_exhaustive_search() {
+    fn handoff(publish: std::sync::atomic::Ordering) {
+        let shared = Arc::new((Shared::<u64>::default(), AtomicBool::new(false)));
+        let other = Arc::clone(&shared);
+        let writer = thread::spawn(move || {
+            other.0.set(7);
+            other.1.store(true, publish);
+        });
+        if shared.1.load(Acquire) {
+            assert_eq!(shared.0.get(), 7);
+        }
+        // The last of the two frees what both have accessed.
+        drop(shared);
+        writer.join().unwrap();
+    }
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let exhaustive = Explorer::new().strategy(Strategy::Exhaustive).memory(memory);
+        let failure = exhaustive.clone().try_run(|| handoff(Relaxed)).expect_err("nothing orders the two");
+        assert_eq!(failure.kind, Kind::DataRace, "{}", failure.message);
+        check(&failure, [WRITE, READ], "handoff");
+        let report = exhaustive.clone().run(|| handoff(Release));
+        assert!(report.complete);
+        let report = exhaustive.run(|| {
+            let data = Mutex::new(vec![1]);
+            thread::scope(|scope| {
+                scope.spawn(|| data.lock().unwrap().push(2));
+                scope.spawn(|| data.lock().unwrap().pop());
+            });
+            assert!(!data.into_inner().unwrap().is_empty());
+        });
+        assert!(report.complete);
+    }
 }

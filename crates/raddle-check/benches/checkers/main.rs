@@ -18,8 +18,8 @@ use raddle_check::model::priority_queue::{PriorityQueue, PriorityQueueOp};
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
 use raddle_check::model::stack::{Stack, StackOp};
-use raddle_check::{Checker, History, Limits, Model, Report, Value};
-use workload::{key_values, simulate, spoil_one};
+use raddle_check::{Checker, Contract, History, Limits, Model, Relaxation, Report, Value, Verifier, dual};
+use workload::{Random, key_values, simulate, simulate_with, spoil_one};
 
 fn main() {
     if others::is_child() {
@@ -29,12 +29,13 @@ fn main() {
         "{:<46} {:>8} {:>10} {:>12} {:>12} {:>8} {:>8}",
         "history", "ops", "verdict", "cpu", "wall", "heap", "history"
     );
-    let groups: [(&str, fn()); 5] = [
+    let groups: [(&str, fn()); 6] = [
         ("etcd", etcd),
         ("kv-files", key_value_files),
         ("kv-simulated", key_value_simulated),
         ("register", registers),
         ("collections", collections),
+        ("verifier", verifiers),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     for (name, run) in groups {
@@ -240,4 +241,53 @@ fn collections() {
             &PriorityQueue::new(),
         );
     }
+}
+
+/// A great many histories of six operations on a queue. Here the first number is that of the histories.
+fn verifiers() {
+    const HISTORIES: u64 = 100_000;
+    let history = |seed: u64| {
+        simulate_with(
+            Random::new(seed),
+            6,
+            2,
+            std::collections::VecDeque::new(),
+            |random, count| match random.below(2) {
+                0 => QueueOp::Enqueue(Value::Int(count as i64)),
+                _ => QueueOp::Dequeue,
+            },
+            |queue, op| match op {
+                QueueOp::Enqueue(value) => {
+                    queue.push_back(value.clone());
+                    Value::Nil
+                }
+                _ => queue.pop_front().unwrap_or_default(),
+            },
+        )
+    };
+    let histories: Vec<_> = (1..=HISTORIES).map(history).collect();
+    let verdict = |accepted: usize| format!("{accepted} ok");
+    let contracts =
+        [Contract::Linearizable, Contract::Sequential, Contract::Relaxed(Relaxation::lateness(1))];
+    for contract in contracts {
+        let mut verifier = Verifier::new(Queue::new(), contract);
+        let (accepted, cost) =
+            measure(|| histories.iter().filter(|history| verifier.verify(history) == Ok(true)).count());
+        let name = format!("6 on a queue, {contract} ({} known)", verifier.remembered());
+        row(&name, histories.len(), &verdict(accepted), &cost);
+    }
+    let queue = dual::Guarded::new(Vec::new(), |queue: &mut Vec<Value>, op: &QueueOp| match op {
+        QueueOp::Enqueue(value) => {
+            queue.push(value.clone());
+            Some(Value::Nil)
+        }
+        _ if queue.is_empty() => Some(Value::Nil),
+        _ => Some(queue.remove(0)),
+    });
+    let mut verifier = dual::Verifier::new(queue, Contract::Linearizable);
+    let (accepted, cost) = measure(|| {
+        histories.iter().filter(|history| verifier.verify(history) == Ok(dual::Answer::Accepted)).count()
+    });
+    let name = format!("6 on a blocking queue ({} known)", verifier.remembered());
+    row(&name, histories.len(), &verdict(accepted), &cost);
 }

@@ -25,6 +25,19 @@ impl Random {
 pub(crate) fn simulate<I: Clone, S>(
     operations: usize,
     processes: usize,
+    state: S,
+    input: impl FnMut(&mut Random, usize) -> I,
+    effect: impl FnMut(&mut S, &I) -> Value,
+) -> History<I, Value> {
+    let random = Random::new(operations as u64 + processes as u64);
+    simulate_with(random, operations, processes, state, input, effect)
+}
+
+/// [`simulate`] with a generator of its own, for many histories of one kind.
+pub(crate) fn simulate_with<I: Clone, S>(
+    mut random: Random,
+    operations: usize,
+    processes: usize,
     mut state: S,
     mut input: impl FnMut(&mut Random, usize) -> I,
     mut effect: impl FnMut(&mut S, &I) -> Value,
@@ -34,7 +47,6 @@ pub(crate) fn simulate<I: Clone, S>(
         Called(usize),
         Done(usize, Value),
     }
-    let mut random = Random::new(operations as u64 + processes as u64);
     let mut history = History::new();
     let mut all: Vec<Process> = (0..processes).map(|_| Process::Idle).collect();
     let (mut called, mut returned) = (0, 0);

@@ -4,5 +4,5 @@ use super::{Finding, Problem, quiescent};
 use crate::model::Model;
 
 pub(crate) fn check<M: Model>(problem: &mut Problem<'_, M>) -> Finding {
-    quiescent::check_periods(problem, |_| 0)
+    quiescent::check_periods(problem, |_| 0, |_| true)
 }

@@ -192,7 +192,9 @@ impl Search<'_> {
             return;
         }
         let at = self.longest.partition_point(|attempt| attempt.order.len() >= length);
-        self.longest.insert(at, Attempt { order: self.order(), state });
+        let next = (0..self.chains.len()).filter_map(|chain| self.enabled(chain));
+        let next = next.filter(|item| !item.optional).map(|item| item.op).collect();
+        self.longest.insert(at, Attempt { order: self.order(), state, next: Some(next) });
         self.longest.truncate(ATTEMPTS);
     }
 

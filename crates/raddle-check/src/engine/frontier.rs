@@ -371,7 +371,10 @@ impl Paths {
         let mut expanded = self.expanded.clone();
         expanded.sort_by_key(|&(path, _)| std::cmp::Reverse(self.depth(path)));
         expanded.truncate(most);
-        expanded.into_iter().map(|(path, state)| Attempt { order: self.order(path), state }).collect()
+        expanded
+            .into_iter()
+            .map(|(path, state)| Attempt { order: self.order(path), state, next: None })
+            .collect()
     }
 
     fn order(&self, mut path: u32) -> Vec<usize> {

@@ -50,6 +50,26 @@ impl Mask for u64 {
 pub(crate) struct Words(Vec<u64>);
 
 impl Words {
+    /// The members, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let bits = |(i, &word): (usize, &u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| i * 64 + bit)
+        };
+        self.0.iter().enumerate().flat_map(bits)
+    }
+
+    /// Adds the members of `other`.
+    pub(crate) fn unite(&mut self, other: &Words) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     fn trim(&mut self) {
         while self.0.last() == Some(&0) {
             self.0.pop();

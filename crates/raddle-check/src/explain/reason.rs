@@ -59,6 +59,7 @@ pub(crate) fn violation<M: Model>(
         core: core.iter().map(|&op| indices[op]).collect(),
         summary,
         attempts: orders,
+        lost_wake_ups: Vec::new(),
     }
 }
 
@@ -138,24 +139,34 @@ fn partial_order<M: Model>(
     considered: &[usize],
 ) -> PartialOrder {
     let state = problem.lts.state(attempt.state);
+    let next = attempt.next.clone().unwrap_or_else(|| next_in_time(problem, &attempt.order, considered));
+    let rejected = next.into_iter().take(MOST_REJECTED).map(|op| {
+        let operation = problem.operations[op];
+        let mut steps = problem.model.step(state, &operation.input, operation.output()).into_iter();
+        let fits = steps.next().is_some();
+        let results = if fits { Vec::new() } else { problem.model.results(state, &operation.input) };
+        let expected = results.iter().map(|result| problem.model.describe(&operation.input, Some(result)));
+        Rejection { operation: op, fits, expected: expected.collect() }
+    });
+    PartialOrder {
+        rejected: rejected.collect(),
+        states: states_along(problem, &attempt.order, state),
+        order: attempt.order.clone(),
+        phases: Vec::new(),
+    }
+}
+
+/// The operations that real time would allow after these.
+fn next_in_time<M: Model>(problem: &Problem<'_, M>, order: &[usize], considered: &[usize]) -> Vec<usize> {
     let mut placed = vec![false; problem.operations.len()];
-    attempt.order.iter().for_each(|&op| placed[op] = true);
+    order.iter().for_each(|&op| placed[op] = true);
     let left: Vec<usize> = considered.iter().copied().filter(|&op| !placed[op]).collect();
     let first_return = left.iter().filter_map(|&op| problem.operations[op].returned_at()).min();
     let next = left.into_iter().filter(|&op| {
         let operation = problem.operations[op];
         operation.output().is_some() && first_return.is_none_or(|first| operation.call <= first)
     });
-    let rejected = next.take(MOST_REJECTED).map(|op| {
-        let operation = problem.operations[op];
-        let mut steps = problem.model.step(state, &operation.input, operation.output()).into_iter();
-        Rejection { operation: op, fits: steps.next().is_some() }
-    });
-    PartialOrder {
-        rejected: rejected.collect(),
-        states: states_along(problem, &attempt.order, state),
-        order: attempt.order.clone(),
-    }
+    next.collect()
 }
 
 /// The states after the last operations of `order`, which ends in `last`.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::history::History;
+use crate::dual::{self, Blocking};
+use crate::history::{self, History};
 use crate::model::Model;
 use crate::verdict::{self, Report, Verdict};
 
@@ -71,6 +72,9 @@ pub struct Violation {
     pub core: Vec<usize>,
     /// The longest orders that fit.
     pub attempts: Vec<Attempt>,
+    /// Operations that stay suspended though they may go on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost_wake_ups: Vec<usize>,
 }
 
 /// An order that fits as far as it goes.
@@ -78,6 +82,9 @@ pub struct Violation {
 pub struct Attempt {
     /// The operations, first to last.
     pub order: Vec<usize>,
+    /// What each does there; empty if each does all it does at once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<&'static str>,
     /// The states after the last of them.
     pub states: Vec<String>,
     /// What could come next.
@@ -85,12 +92,15 @@ pub struct Attempt {
 }
 
 /// An operation that time would allow next.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Next {
     /// The operation.
     pub operation: usize,
     /// Whether the model allows it there too; then what comes after it fails.
     pub fits: bool,
+    /// What it would have had to be instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<String>,
 }
 
 /// An operation in words.
@@ -122,55 +132,73 @@ impl Story {
         model: &M,
         lines: &[u64],
     ) -> Story {
+        let story = Story::untold(name, contract, report, history);
+        let mentioned = story.mentioned();
+        story.telling(mentioned, history, lines, |op| model.describe(&op.input, op.output()))
+    }
+
+    /// Tells a report about a history of an object whose operations may wait.
+    pub fn blocking<B: Blocking>(
+        name: &str,
+        contract: &str,
+        report: &Report,
+        history: &History<B::Input, B::Output>,
+        spec: &B,
+        lines: &[u64],
+    ) -> Story {
+        let story = Story::untold(name, contract, report, history);
+        let all = (0..history.operations().len()).collect();
+        story.telling(all, history, lines, |op| dual::describe(spec, op))
+    }
+
+    /// The story with every operation of the history, as the page shows it.
+    pub fn with_all<M: Model>(
+        self,
+        history: &History<M::Input, M::Output>,
+        model: &M,
+        lines: &[u64],
+    ) -> Story {
+        let all = (0..history.operations().len()).collect();
+        self.telling(all, history, lines, |op| model.describe(&op.input, op.output()))
+    }
+
+    /// The story without its operations.
+    fn untold<I, O>(name: &str, contract: &str, report: &Report, history: &History<I, O>) -> Story {
         let events = |part: &verdict::Part| {
-            part.operations
-                .iter()
-                .map(|&op| 1 + usize::from(history.operations()[op].output().is_some()))
-                .sum()
+            let ends = |&op: &usize| 1 + usize::from(history.operations()[op].ended_at().is_some());
+            part.operations.iter().map(ends).sum()
         };
-        let mut story = Story {
+        Story {
             name: name.to_owned(),
             contract: contract.to_owned(),
             verdict: word(report.verdict()),
             partitioning: report.partitioning.clone(),
             parts: report.parts.iter().map(|part| Part::new(part, events(part))).collect(),
             operations: BTreeMap::new(),
-        };
-        story.describe(story.mentioned(), history, model, lines);
-        story
+        }
     }
 
-    /// The story with every operation of the history, as the page shows it.
-    pub fn with_all<M: Model>(
+    fn telling<I, O>(
         mut self,
-        history: &History<M::Input, M::Output>,
-        model: &M,
-        lines: &[u64],
-    ) -> Story {
-        self.describe((0..history.operations().len()).collect(), history, model, lines);
-        self
-    }
-
-    fn describe<M: Model>(
-        &mut self,
         chosen: BTreeSet<usize>,
-        history: &History<M::Input, M::Output>,
-        model: &M,
+        history: &History<I, O>,
         lines: &[u64],
-    ) {
+        describe: impl Fn(&history::Operation<I, O>) -> String,
+    ) -> Story {
         let describe = |index: usize| {
             let operation = &history.operations()[index];
             let told = Operation {
                 index,
                 process: operation.process,
                 call: operation.call,
-                returned: operation.returned_at(),
-                text: model.describe(&operation.input, operation.output()),
+                returned: operation.ended_at(),
+                text: describe(operation),
                 line: lines.get(index).copied(),
             };
             (index, told)
         };
         self.operations = chosen.into_iter().map(describe).collect();
+        self
     }
 
     /// The operations that some violation is about.
@@ -179,6 +207,7 @@ impl Story {
         for (_, violation) in self.violations() {
             mentioned.extend(violation.operation);
             mentioned.extend(&violation.core);
+            mentioned.extend(&violation.lost_wake_ups);
             for attempt in &violation.attempts {
                 mentioned.extend(&attempt.order);
                 mentioned.extend(attempt.next.iter().map(|next| next.operation));
@@ -220,10 +249,16 @@ impl Part {
 
 impl Violation {
     fn new(violation: &verdict::Violation, events: usize) -> Violation {
+        let next = |rejection: &verdict::Rejection| Next {
+            operation: rejection.operation,
+            fits: rejection.fits,
+            expected: rejection.expected.clone(),
+        };
         let attempt = |order: &verdict::PartialOrder| Attempt {
             order: order.order.clone(),
+            phases: order.phases.iter().map(|phase| phase.word()).collect(),
             states: order.states.clone(),
-            next: order.rejected.iter().map(|r| Next { operation: r.operation, fits: r.fits }).collect(),
+            next: order.rejected.iter().map(next).collect(),
         };
         Violation {
             summary: violation.summary.clone(),
@@ -232,6 +267,7 @@ impl Violation {
             events,
             core: violation.core.clone(),
             attempts: violation.attempts.iter().map(attempt).collect(),
+            lost_wake_ups: violation.lost_wake_ups.clone(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::closest::why_not;
 use super::{Attempt, Operation, Part, Story, Violation};
 
 /// More wrong parts than this are counted, not shown.
@@ -75,7 +76,11 @@ fn render_violation(out: &mut String, story: &Story, part: &Part, violation: &Vi
     }
     for (number, attempt) in violation.attempts.iter().enumerate() {
         out.push('\n');
-        let longest = if number == 0 { "The longest order that fits" } else { "Another order that fits" };
+        let longest = match number {
+            0 if !violation.lost_wake_ups.is_empty() => "The order that explains the rest",
+            0 => "The longest order that fits",
+            _ => "Another order that fits",
+        };
         line(out, format_args!("  {longest}:"));
         render_attempt(out, story, attempt);
     }
@@ -89,14 +94,20 @@ fn render_attempt(out: &mut String, story: &Story, attempt: &Attempt) {
     if attempt.order.is_empty() {
         line(out, format_args!("    none: no operation can be the first"));
     }
-    let shown = &attempt.order[hidden..];
-    let width = shown.iter().map(|&op| describe(&story.operations[&op]).chars().count()).max().unwrap_or(0);
+    let place = |at: usize| {
+        let text = describe(&story.operations[&attempt.order[at]]);
+        match attempt.phases.get(at) {
+            None | Some(&"at once") => text,
+            Some(phase) => format!("{text}: {phase}"),
+        }
+    };
+    let shown: Vec<String> = (hidden..attempt.order.len()).map(place).collect();
+    let width = shown.iter().map(|text| text.chars().count()).max().unwrap_or(0);
     let without_state = shown.len().saturating_sub(attempt.states.len());
     let skipped = attempt.states.len().saturating_sub(shown.len());
     let states =
         std::iter::repeat_n("", without_state).chain(attempt.states.iter().skip(skipped).map(String::as_str));
-    for (&op, state) in shown.iter().zip(states) {
-        let text = describe(&story.operations[&op]);
+    for (text, state) in shown.iter().zip(states) {
         let row = format!(
             "    {text:<width$}  {}",
             if state.is_empty() { String::new() } else { format!("=> {state}") }
@@ -107,8 +118,14 @@ fn render_attempt(out: &mut String, story: &Story, attempt: &Attempt) {
         line(out, format_args!("  after which there is no place for"));
     }
     for next in &attempt.next {
-        let why = if next.fits { "fits here, but nothing fits after it" } else { "does not fit this state" };
-        line(out, format_args!("    {}  ({why})", describe(&story.operations[&next.operation])));
+        line(
+            out,
+            format_args!(
+                "    {}  ({})",
+                describe(&story.operations[&next.operation]),
+                why_not(next.fits, &next.expected)
+            ),
+        );
     }
 }
 

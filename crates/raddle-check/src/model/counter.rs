@@ -33,12 +33,7 @@ impl Model for Counter {
     }
 
     fn step(&self, &before: &i64, op: &CounterOp, output: Option<&Value>) -> impl IntoIterator<Item = i64> {
-        let (after, result) = match *op {
-            Read => (before, Some(before)),
-            Add(n) => (before.wrapping_add(n), None),
-            AddAndGet(n) => (before.wrapping_add(n), Some(before.wrapping_add(n))),
-            GetAndAdd(n) => (before.wrapping_add(n), Some(before)),
-        };
+        let (after, result) = apply(before, op);
         let fits = match (output, result) {
             (Some(seen), Some(result)) => *seen == Value::Int(result),
             _ => true,
@@ -50,6 +45,10 @@ impl Model for Counter {
         matches!(op, Read | Add(0) | AddAndGet(0) | GetAndAdd(0))
     }
 
+    fn results(&self, &before: &i64, op: &CounterOp) -> Vec<Value> {
+        vec![apply(before, op).1.into()]
+    }
+
     fn describe(&self, op: &CounterOp, output: Option<&Value>) -> String {
         match op {
             Read => sentence("read", "", output),
@@ -57,6 +56,16 @@ impl Model for Counter {
             AddAndGet(n) => sentence("add-and-get", n, output),
             GetAndAdd(n) => sentence("get-and-add", n, output),
         }
+    }
+}
+
+/// The number after the operation, and what it returns if that is not an echo.
+fn apply(before: i64, op: &CounterOp) -> (i64, Option<i64>) {
+    match *op {
+        Read => (before, Some(before)),
+        Add(n) => (before.wrapping_add(n), None),
+        AddAndGet(n) => (before.wrapping_add(n), Some(before.wrapping_add(n))),
+        GetAndAdd(n) => (before.wrapping_add(n), Some(before)),
     }
 }
 

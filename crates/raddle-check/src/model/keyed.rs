@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Model, Named};
+use crate::contract::{Cost, Domain};
 use crate::history::Operation;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -41,16 +42,8 @@ where
     ) -> impl IntoIterator<Item = Self::State> {
         let initial = self.0.init();
         let before = state.get(&input.key).unwrap_or(&initial);
-        let objects = self.0.step(before, &input.op, output).into_iter().map(|object| {
-            let mut next = state.clone();
-            if object == initial {
-                next.remove(&input.key);
-            } else {
-                next.insert(input.key.clone(), object);
-            }
-            next
-        });
-        objects.collect::<Vec<_>>()
+        let objects = self.0.step(before, &input.op, output).into_iter();
+        objects.map(|object| replaced(state, input, object, &initial)).collect::<Vec<_>>()
     }
 
     fn partition(&self, input: &Self::Input) -> Option<Value> {
@@ -76,8 +69,33 @@ where
         size_of_val(state) + state.iter().map(each).sum::<usize>()
     }
 
-    fn relaxed(&self, k: usize) -> Option<Self> {
-        self.0.relaxed(k).map(Keyed)
+    fn results(&self, state: &Self::State, input: &Self::Input) -> Vec<M::Output> {
+        let initial = self.0.init();
+        self.0.results(state.get(&input.key).unwrap_or(&initial), &input.op)
+    }
+
+    fn is_relaxed(&self, input: &Self::Input) -> bool {
+        self.0.is_relaxed(&input.op)
+    }
+
+    fn has_costs(&self) -> bool {
+        self.0.has_costs()
+    }
+
+    fn step_with_cost(
+        &self,
+        state: &Self::State,
+        input: &Self::Input,
+        output: Option<&M::Output>,
+    ) -> impl IntoIterator<Item = (Self::State, Cost)> {
+        let initial = self.0.init();
+        let before = state.get(&input.key).unwrap_or(&initial);
+        let objects = self.0.step_with_cost(before, &input.op, output).into_iter();
+        objects.map(|(object, cost)| (replaced(state, input, object, &initial), cost)).collect::<Vec<_>>()
+    }
+
+    fn domains(&self, input: &Self::Input, k: usize) -> Vec<Domain> {
+        self.0.domains(&input.op, k)
     }
 
     fn focus(&self, operations: &[&Operation<Self::Input, Self::Output>]) -> Option<Self> {
@@ -104,6 +122,22 @@ where
     fn role(&self, input: &Self::Input, output: Option<&M::Output>) -> Option<Role> {
         self.0.role(&input.op, output)
     }
+}
+
+/// The objects in `state` with the one that `input` is about replaced.
+fn replaced<I, S: Clone + Eq>(
+    state: &BTreeMap<Value, S>,
+    input: &At<I>,
+    object: S,
+    initial: &S,
+) -> BTreeMap<Value, S> {
+    let mut next = state.clone();
+    if object == *initial {
+        next.remove(&input.key);
+    } else {
+        next.insert(input.key.clone(), object);
+    }
+    next
 }
 
 impl<M: Named> Named for Keyed<M>

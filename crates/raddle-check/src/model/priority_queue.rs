@@ -1,6 +1,7 @@
 //! Best first.
 
 use super::{Named, sentence, unknown};
+use crate::contract::Cost;
 use crate::model::Model;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -42,26 +43,55 @@ impl PriorityQueue {
         PriorityQueue::default()
     }
 
-    /// The elements that may be taken; they are sorted, so equal ones are neighbours.
-    fn candidates<'a>(&self, queue: &'a [Value]) -> impl Iterator<Item = (usize, &'a Value)> {
-        let (slack, smallest_first) = (self.slack, self.smallest_first);
-        queue.iter().enumerate().filter(move |(_, element)| {
+    /// The elements that may be taken if up to `most` better ones may be passed over, with how many are. They are
+    /// sorted, so equal ones are neighbours.
+    fn candidates<'a>(
+        &self,
+        queue: &'a [Value],
+        most: usize,
+    ) -> impl Iterator<Item = (usize, &'a Value, usize)> {
+        let smallest_first = self.smallest_first;
+        let passed = move |element: &Value| {
             let mine = priority(element);
             let is_better = |other: &&Value| match smallest_first {
                 true => priority(other) < mine,
                 false => priority(other) > mine,
             };
-            queue.iter().filter(is_better).count() <= slack
-        })
+            queue.iter().filter(is_better).count()
+        };
+        let candidates = queue.iter().enumerate().map(move |(i, element)| (i, element, passed(element)));
+        candidates.filter(move |(.., passed)| *passed <= most)
     }
 
-    fn positions(&self, queue: &[Value], output: Option<&Value>) -> Vec<Option<usize>> {
-        let fitting = self.candidates(queue).filter(|(_, e)| output.is_none_or(|seen| seen == *e));
-        let mut positions: Vec<Option<usize>> = fitting.map(|(i, _)| Some(i)).collect();
-        if queue.len() <= self.slack && output.is_none_or(Value::is_nil) {
-            positions.push(None);
+    /// The positions a removal or peek that saw `output` may have taken, with how many elements it passed over; `None`
+    /// is that of an empty queue.
+    fn positions(&self, queue: &[Value], output: Option<&Value>, most: usize) -> Vec<(Option<usize>, usize)> {
+        let fitting = self.candidates(queue, most).filter(|(_, e, _)| output.is_none_or(|seen| seen == *e));
+        let mut positions: Vec<_> = fitting.map(|(i, _, passed)| (Some(i), passed)).collect();
+        if queue.len() <= most && output.is_none_or(Value::is_nil) {
+            positions.push((None, queue.len()));
         }
         positions
+    }
+
+    /// Like [`Model::step`] for a removal or peek that may pass over `most` elements, with how many it does.
+    fn removals(
+        &self,
+        queue: &[Value],
+        op: &PriorityQueueOp,
+        output: Option<&Value>,
+        most: usize,
+    ) -> Vec<(Vec<Value>, usize)> {
+        let taken = |(position, passed): (Option<usize>, usize)| {
+            let mut next = queue.to_vec();
+            if *op == Remove
+                && let Some(i) = position
+            {
+                next.remove(i);
+            }
+            (next, passed)
+        };
+        self.positions(queue, output, most).into_iter().map(taken).collect()
     }
 }
 
@@ -88,16 +118,10 @@ impl Model for PriorityQueue {
                 vec![next]
             }
             Remove => {
-                let without = |position: Option<usize>| {
-                    let mut next = queue.clone();
-                    if let Some(i) = position {
-                        next.remove(i);
-                    }
-                    next
-                };
-                self.positions(queue, output).into_iter().map(without).collect()
+                let removals = self.removals(queue, op, output, self.slack).into_iter();
+                removals.map(|(next, _)| next).collect()
             }
-            Peek if self.positions(queue, output).is_empty() => vec![],
+            Peek if self.positions(queue, output, self.slack).is_empty() => vec![],
             Peek => vec![queue.clone()],
         }
     }
@@ -126,8 +150,32 @@ impl Model for PriorityQueue {
         size_of_val(queue) + queue.iter().map(|v| size_of::<Value>() + v.heap_bytes()).sum::<usize>()
     }
 
-    fn relaxed(&self, k: usize) -> Option<PriorityQueue> {
-        Some(PriorityQueue { slack: k, ..*self })
+    fn has_costs(&self) -> bool {
+        true
+    }
+
+    fn step_with_cost(
+        &self,
+        queue: &Vec<Value>,
+        op: &PriorityQueueOp,
+        output: Option<&Value>,
+    ) -> impl IntoIterator<Item = (Vec<Value>, Cost)> {
+        if matches!(op, Insert(_)) {
+            let steps = self.step(queue, op, output).into_iter();
+            return steps.map(|next| (next, Cost::Exempt)).collect::<Vec<_>>();
+        }
+        let removals = self.removals(queue, op, output, usize::MAX).into_iter();
+        removals.map(|(next, passed)| (next, Cost::Of(passed.saturating_sub(self.slack)))).collect()
+    }
+
+    fn results(&self, queue: &Vec<Value>, op: &PriorityQueueOp) -> Vec<Value> {
+        match op {
+            Insert(_) => vec![Value::Nil],
+            Remove | Peek => {
+                let positions = self.positions(queue, None, self.slack).into_iter();
+                positions.map(|(position, _)| position.map_or(Value::Nil, |i| queue[i].clone())).collect()
+            }
+        }
     }
 
     fn collection(&self) -> Option<Collection> {

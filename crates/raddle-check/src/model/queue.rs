@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Named, sentence, unknown};
+use crate::contract::Cost;
 use crate::model::Model;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -41,15 +42,36 @@ impl Queue {
         Queue { capacity: Some(capacity), slack: 0 }
     }
 
-    /// The positions a dequeue or peek that saw `output` may have taken from; `None` is that of an empty queue.
-    fn positions(&self, queue: &VecDeque<Value>, output: Option<&Value>) -> Vec<Option<usize>> {
-        let reach = queue.len().min(self.slack + 1);
+    /// The positions a dequeue or peek that saw `output` may have taken from if it may pass over `most` elements;
+    /// `None` is that of an empty queue.
+    fn positions(&self, queue: &VecDeque<Value>, output: Option<&Value>, most: usize) -> Vec<Option<usize>> {
+        let reach = queue.len().min(most.saturating_add(1));
         let mut positions: Vec<Option<usize>> =
             (0..reach).filter(|&i| output.is_none_or(|seen| *seen == queue[i])).map(Some).collect();
-        if queue.len() <= self.slack && output.is_none_or(Value::is_nil) {
+        if queue.len() <= most && output.is_none_or(Value::is_nil) {
             positions.push(None);
         }
         positions
+    }
+
+    /// Like [`Model::step`] for a dequeue or peek that may pass over `most` elements, with how many it does.
+    fn removals(
+        &self,
+        queue: &VecDeque<Value>,
+        op: &QueueOp,
+        output: Option<&Value>,
+        most: usize,
+    ) -> Vec<(VecDeque<Value>, usize)> {
+        let taken = |position: Option<usize>| {
+            let mut next = queue.clone();
+            if *op == Dequeue
+                && let Some(i) = position
+            {
+                next.remove(i);
+            }
+            (next, position.unwrap_or(queue.len()))
+        };
+        self.positions(queue, output, most).into_iter().map(taken).collect()
     }
 }
 
@@ -82,16 +104,10 @@ impl Model for Queue {
                 if fits { vec![next()] } else { vec![] }
             }
             Dequeue => {
-                let without = |position: Option<usize>| {
-                    let mut next = queue.clone();
-                    if let Some(i) = position {
-                        next.remove(i);
-                    }
-                    next
-                };
-                self.positions(queue, output).into_iter().map(without).collect()
+                let removals = self.removals(queue, op, output, self.slack).into_iter();
+                removals.map(|(next, _)| next).collect()
             }
-            Peek if self.positions(queue, output).is_empty() => vec![],
+            Peek if self.positions(queue, output, self.slack).is_empty() => vec![],
             Peek => vec![queue.clone()],
         }
     }
@@ -123,8 +139,32 @@ impl Model for Queue {
         size_of_val(queue) + queue.iter().map(|v| size_of::<Value>() + v.heap_bytes()).sum::<usize>()
     }
 
-    fn relaxed(&self, k: usize) -> Option<Queue> {
-        Some(Queue { slack: k, ..*self })
+    fn has_costs(&self) -> bool {
+        true
+    }
+
+    fn step_with_cost(
+        &self,
+        queue: &VecDeque<Value>,
+        op: &QueueOp,
+        output: Option<&Value>,
+    ) -> impl IntoIterator<Item = (VecDeque<Value>, Cost)> {
+        if matches!(op, Enqueue(_)) {
+            let steps = self.step(queue, op, output).into_iter();
+            return steps.map(|next| (next, Cost::Exempt)).collect::<Vec<_>>();
+        }
+        let removals = self.removals(queue, op, output, usize::MAX).into_iter();
+        removals.map(|(next, passed)| (next, Cost::Of(passed.saturating_sub(self.slack)))).collect()
+    }
+
+    fn results(&self, queue: &VecDeque<Value>, op: &QueueOp) -> Vec<Value> {
+        match op {
+            Enqueue(_) => vec![Value::Bool(self.capacity.is_none_or(|capacity| queue.len() < capacity))],
+            Dequeue | Peek => {
+                let positions = self.positions(queue, None, self.slack).into_iter();
+                positions.map(|position| position.map_or(Value::Nil, |i| queue[i].clone())).collect()
+            }
+        }
     }
 
     fn collection(&self) -> Option<Collection> {

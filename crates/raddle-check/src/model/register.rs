@@ -54,6 +54,14 @@ impl Model for Register {
         }
     }
 
+    fn results(&self, held: &Value, op: &RegisterOp) -> Vec<Value> {
+        match op {
+            Read => vec![held.clone()],
+            Write(_) => vec![Value::Nil],
+            Cas(from, _) => vec![Value::Bool(held == from)],
+        }
+    }
+
     fn describe(&self, op: &RegisterOp, output: Option<&Value>) -> String {
         match op {
             Read => format!("read() -> {}", output.map_or("?".into(), Value::to_string)),

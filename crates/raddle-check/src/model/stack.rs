@@ -1,6 +1,7 @@
 //! Last in, first out.
 
 use super::{Named, sentence, unknown};
+use crate::contract::Cost;
 use crate::model::Model;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -32,17 +33,38 @@ impl Stack {
         Stack::default()
     }
 
-    /// The indices a pop or peek that saw `output` may have taken; `None` is that of an empty stack.
-    fn positions(&self, stack: &[Value], output: Option<&Value>) -> Vec<Option<usize>> {
-        let bottom = stack.len().saturating_sub(self.slack + 1);
+    /// The indices a pop or peek that saw `output` may have taken if it may pass over `most` elements; `None` is that
+    /// of an empty stack.
+    fn positions(&self, stack: &[Value], output: Option<&Value>, most: usize) -> Vec<Option<usize>> {
+        let bottom = stack.len().saturating_sub(most.saturating_add(1));
         let mut positions: Vec<Option<usize>> = (bottom..stack.len())
             .filter(|&i| output.is_none_or(|seen| *seen == stack[i]))
             .map(Some)
             .collect();
-        if stack.len() <= self.slack && output.is_none_or(Value::is_nil) {
+        if stack.len() <= most && output.is_none_or(Value::is_nil) {
             positions.push(None);
         }
         positions
+    }
+
+    /// Like [`Model::step`] for a pop or peek that may pass over `most` elements, with how many it does.
+    fn removals(
+        &self,
+        stack: &[Value],
+        op: &StackOp,
+        output: Option<&Value>,
+        most: usize,
+    ) -> Vec<(Vec<Value>, usize)> {
+        let taken = |position: Option<usize>| {
+            let mut next = stack.to_vec();
+            if *op == Pop
+                && let Some(i) = position
+            {
+                next.remove(i);
+            }
+            (next, position.map_or(stack.len(), |i| stack.len() - 1 - i))
+        };
+        self.positions(stack, output, most).into_iter().map(taken).collect()
     }
 }
 
@@ -64,16 +86,10 @@ impl Model for Stack {
         match op {
             Push(value) => vec![stack.iter().chain([value]).cloned().collect()],
             Pop => {
-                let without = |position: Option<usize>| {
-                    let mut next = stack.clone();
-                    if let Some(i) = position {
-                        next.remove(i);
-                    }
-                    next
-                };
-                self.positions(stack, output).into_iter().map(without).collect()
+                let removals = self.removals(stack, op, output, self.slack).into_iter();
+                removals.map(|(next, _)| next).collect()
             }
-            Peek if self.positions(stack, output).is_empty() => vec![],
+            Peek if self.positions(stack, output, self.slack).is_empty() => vec![],
             Peek => vec![stack.clone()],
         }
     }
@@ -102,8 +118,32 @@ impl Model for Stack {
         size_of_val(stack) + stack.iter().map(|v| size_of::<Value>() + v.heap_bytes()).sum::<usize>()
     }
 
-    fn relaxed(&self, k: usize) -> Option<Stack> {
-        Some(Stack { slack: k })
+    fn has_costs(&self) -> bool {
+        true
+    }
+
+    fn step_with_cost(
+        &self,
+        stack: &Vec<Value>,
+        op: &StackOp,
+        output: Option<&Value>,
+    ) -> impl IntoIterator<Item = (Vec<Value>, Cost)> {
+        if matches!(op, Push(_)) {
+            let steps = self.step(stack, op, output).into_iter();
+            return steps.map(|next| (next, Cost::Exempt)).collect::<Vec<_>>();
+        }
+        let removals = self.removals(stack, op, output, usize::MAX).into_iter();
+        removals.map(|(next, passed)| (next, Cost::Of(passed.saturating_sub(self.slack)))).collect()
+    }
+
+    fn results(&self, stack: &Vec<Value>, op: &StackOp) -> Vec<Value> {
+        match op {
+            Push(_) => vec![Value::Nil],
+            Pop | Peek => {
+                let positions = self.positions(stack, None, self.slack).into_iter();
+                positions.map(|position| position.map_or(Value::Nil, |i| stack[i].clone())).collect()
+            }
+        }
     }
 
     fn collection(&self) -> Option<Collection> {

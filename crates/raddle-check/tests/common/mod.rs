@@ -135,6 +135,24 @@ pub(crate) fn linearizable<M: Model>(model: &M, history: &History<M::Input, M::O
     orderable(model, operations, returned, |i, j| precedes(&operations[i], &operations[j], ties))
 }
 
+/// All orders of `items`.
+pub(crate) fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+    if items.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (i, &first) in items.iter().enumerate() {
+        let rest: Vec<usize> = [&items[..i], &items[i + 1..]].concat();
+        all.extend(permutations(&rest).into_iter().map(|tail| [vec![first], tail].concat()));
+    }
+    all
+}
+
+/// The operations that have returned.
+pub(crate) fn returned<I, O>(operations: &[Operation<I, O>]) -> impl Fn(usize) -> bool + '_ {
+    |i| operations[i].output().is_some()
+}
+
 /// How often a property held and did not, so that a test can show that it saw enough of both.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 
 use super::{Engine, Outcome};
+use crate::event::Order;
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::GLOBAL;
+use crate::graph::event::{Access as Step, Event, EventId};
 use crate::hooks::Caller;
-use crate::isolate::heap::{self, Refusal};
+use crate::isolate::heap::{self, Block, Refusal};
 use crate::memory::Place;
+use crate::memory::sync::Message;
 use crate::race::{Calls, Earlier, Moment, Races};
-use crate::site::Site;
+use crate::site::{self, Site};
 use crate::stack::{self, SlotStack};
 use crate::thread::ThreadId;
 use crate::trace::{Action, CallFrame};
@@ -23,6 +26,10 @@ pub(crate) struct RaceDetector {
     shared: Vec<bool>,
     /// Whether races at a code address are none of the user's concern, by what was said of it before.
     suppressed: HashMap<Calls, bool>,
+    /// What each event of an execution graph hands on, and the latest event and its time: graphs do not contain all that
+    /// orders accesses (counts of references), so that clocks are kept beside them.
+    messages: Vec<Message>,
+    latest: Option<(Event, u32)>,
 }
 
 /// Says whether races at these return addresses are not to be reported.
@@ -34,6 +41,8 @@ impl Engine {
         if let Some(detector) = &mut self.detector {
             detector.races.begin();
             detector.shared.clear();
+            detector.messages.clear();
+            GLOBAL.stacks_are_shared.set(false);
         }
     }
 
@@ -56,6 +65,45 @@ impl Engine {
         }
     }
 
+    /// The current thread has made an event of an execution graph.
+    pub(super) fn follow_clocks(&mut self, id: EventId) {
+        let Engine { detector: Some(detector), memory: Some(memory), exhaustive: Some(graph), .. } = self
+        else {
+            return;
+        };
+        let event = *graph.event(id);
+        let (thread, order, sync) = (event.thread, event.order, &mut memory.sync);
+        detector.latest = Some((event, sync.now(thread)));
+        let source = detector.messages.get(event.rf as usize);
+        let mut message = Message::default();
+        match event.access {
+            // It is followed where it is made, whether it is an event or not.
+            Step::Fence | Step::Begin | Step::TimedOut => {}
+            Step::Spawn(child) => sync.spawn(thread, child),
+            Step::Join(other) => sync.join(thread, other),
+            Step::Woken => source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source)),
+            _ if event.written.is_none() => {
+                source.into_iter().for_each(|from| sync.load(thread, order, from))
+            }
+            Step::Store(_) => sync.store(thread, order, &mut message),
+            _ => {
+                message = source.cloned().unwrap_or_default();
+                sync.rmw(thread, order, &mut message);
+            }
+        }
+        detector.messages.resize_with(id as usize, Message::default);
+        detector.messages.push(message);
+    }
+
+    /// The current thread has made an atomic access that is the latest event of an execution graph.
+    pub(crate) fn accessed_along_graph(&mut self, place: Place, caller: Caller) {
+        let Some((event, time)) = self.detector.as_ref().and_then(|detector| detector.latest) else { return };
+        let kind = if event.written.is_some() { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
+        // SAFETY: instrumented code has frame pointers.
+        let site = unsafe { site::of(caller.pc, caller.fp) };
+        self.accessed(place, site, kind, caller, time);
+    }
+
     /// The current thread makes a plain access.
     #[inline(always)]
     pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
@@ -65,8 +113,7 @@ impl Engine {
             if detector.is_private(owner, self.current) {
                 return;
             }
-        }
-        if heap::is_freed(address) {
+        } else if heap::is_freed(address) {
             self.use_after_free(address, size, kind);
         }
         if self.trace.is_some() {
@@ -80,12 +127,19 @@ impl Engine {
 
     /// The current thread frees a block: whatever it held is over for everybody.
     pub(crate) fn freeing(&mut self, address: usize) {
-        let Some(block) = heap::block_of(address).filter(|block| block.start == address) else { return };
-        self.record_block(Action::Free { address });
+        let Some(record) = heap::record_of(address) else { return };
+        let block = record.block();
+        if block.start != address {
+            return;
+        }
+        if self.trace.is_some() {
+            self.record_block(Action::Free { address });
+        }
         let me = self.current;
         let Engine { detector, memory, .. } = self;
         if let Some(detector) = detector
             && let Some(memory) = memory
+            && (record.is_shared || record.allocated_by() != me)
         {
             let bytes = block.start..block.start + block.size;
             let clock = &memory.sync.view(me).clock;
@@ -101,7 +155,14 @@ impl Engine {
 
     /// The current thread has allocated a block.
     pub(crate) fn allocated(&mut self, address: usize, size: usize) {
-        self.record_block(Action::Allocate { address, size });
+        if self.detector.is_some()
+            && let Some(record) = heap::record_of(address)
+        {
+            record.set_allocated_at(self.now());
+        }
+        if self.trace.is_some() {
+            self.record_block(Action::Allocate { address, size });
+        }
     }
 
     /// The current thread frees what is no live block.
@@ -164,10 +225,31 @@ impl Engine {
         let me = self.current;
         let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else { return };
         let clock = &memory.sync.view(me).clock;
-        let calls = || calls(caller, threads[usize::from(me)].stack);
-        let moment = Moment { thread: me, time };
         let knows = |thread: ThreadId, time: u32| clock.knows(thread, time);
-        if let Err(earlier) = detector.races.access(address, size, kind, moment, knows, calls) {
+        let calls = || calls(caller, threads[usize::from(me)].stack);
+        // An allocation is a write of the whole block. What its thread does to it before it hands anything on needs no note:
+        // whoever knows of the allocation knows of that, too.
+        let unknown = heap::record_of(address).and_then(|record| {
+            let (owner, since) = (record.allocated_by(), record.allocated_at());
+            if owner == me {
+                return (since == time).then_some(None);
+            }
+            record.is_shared = true;
+            (!knows(owner, since)).then(|| Some(record.block()))
+        });
+        let found = match unknown {
+            Some(None) => return,
+            Some(Some(block)) => {
+                let Block { start, size, allocated_by, .. } = block;
+                let access = Access { thread: allocated_by, address: start, size, kind: AccessKind::Write };
+                Err(Earlier { access, calls: [0; 4] })
+            }
+            None => {
+                let moment = Moment { thread: me, time };
+                detector.races.access(address, size, kind, moment, knows, calls)
+            }
+        };
+        if let Err(earlier) = found {
             let calls = calls();
             self.race(earlier, Access { thread: me, address, size, kind }, calls);
         }
@@ -245,6 +327,7 @@ impl RaceDetector {
             self.shared.resize(owner + 1, false);
         }
         self.shared[owner] = true;
+        GLOBAL.stacks_are_shared.set(true);
     }
 }
 

@@ -62,16 +62,19 @@ impl Engine {
             self.switch_to(next, reason);
             let location = memory();
             if may_go_round {
-                self.watch_for_loops(pc, location);
+                self.watch_for_loops(pc, access, location);
             }
             let request = Request { thread, access, order, memory: location, follows };
             let po = self.graph().next_of(thread);
             match self.graph().request(&request) {
-                Answer::Done { read, write } => {
+                Answer::Done { id, read, write } => {
+                    if self.detector.is_some() {
+                        self.follow_clocks(id);
+                    }
                     let size = location.map_or(8, |at| at.size);
                     let effect = access.writes(read, size).is_some_and(|written| written != read);
                     match location.filter(|_| may_go_round && !effect) {
-                        Some(at) => self.has_read_along_graph(pc, at.address, po),
+                        Some(at) => self.has_read_along_graph(pc, access, at.address, read, po),
                         None if access == Access::Fence => {}
                         None => self.current().rounds.reset(),
                     }
@@ -88,7 +91,7 @@ impl Engine {
     }
 
     /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
-    fn watch_for_loops(&mut self, pc: usize, at: Option<Location>) {
+    fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
         let Some(at) = at else { return };
         if !self.graph().is_beyond() {
             return;
@@ -96,7 +99,7 @@ impl Engine {
         let thread = self.current;
         let this: *mut Engine = self;
         // SAFETY: the closure only looks at memory and at the stack.
-        let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(pc) });
+        let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(pc, access) });
         match round {
             Round::None => {}
             Round::Perhaps { po } => {
@@ -105,26 +108,34 @@ impl Engine {
                 }
             }
             Round::Since { po, proven } => {
-                self.graph().learns_vain(thread, po, proven);
-                self.stop(Outcome::Again)
+                if self.graph().learns_vain(thread, po, proven) {
+                    self.stop(Outcome::Again);
+                }
             }
         }
     }
 
-    fn has_read_along_graph(&mut self, pc: usize, address: usize, po: u32) {
+    fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
         let this: *mut Engine = self;
         let is_loop = self.graph().is_loop(pc);
         // SAFETY: the closure only looks at memory and at the stack.
-        self.current().rounds.has_read(pc, address, po, || match is_loop {
-            true => unsafe { (*this).state_at(pc) },
+        self.current().rounds.has_read(pc, address, value, po, || match is_loop {
+            true => unsafe { (*this).state_at(pc, access) },
             false => None,
         });
     }
 
-    /// The state of the current thread and of memory.
-    fn state_at(&mut self, pc: usize) -> Option<u64> {
+    /// The state of the current thread, which is about to make this access or has just made it, and of memory. The registers that
+    /// hold arguments are not part of the machine's state, but the access is.
+    fn state_at(&mut self, pc: usize, access: Access) -> Option<u64> {
         let top = self.current().stack.top();
-        Some(trace::machine_state(pc, top)? ^ self.memory())
+        let arguments = match access {
+            Access::Rmw(_, operand) => operand,
+            Access::Cas { expected, new, .. } => expected.rotate_left(32) ^ new,
+            _ => 0,
+        };
+        let state = trace::machine_state(pc, top)? ^ self.memory();
+        Some((state ^ arguments).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
     /// Takes a step that touches no memory.

@@ -54,6 +54,11 @@ impl Access {
         matches!(self, Load | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
     }
 
+    /// Whether the instruction never writes.
+    pub(crate) fn reads_only(self) -> bool {
+        self == Access::Load
+    }
+
     /// What the instruction writes when it reads `read`; none if it does not write.
     pub(crate) fn writes(self, read: u64, size: u8) -> Option<u64> {
         match self {

@@ -40,8 +40,8 @@ pub(crate) struct Location {
 /// What becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It is done, has read this, and memory is to hold that.
-    Done { read: u64, write: Option<u64> },
+    /// It is done, as this event, has read this, and memory is to hold that.
+    Done { id: EventId, read: u64, write: Option<u64> },
     /// It has to wait until another thread writes.
     Waits,
     /// The program did something else the last time.
@@ -389,6 +389,11 @@ impl Exhaustive {
         Some(self.places.address(event.place)?.0)
     }
 
+    /// An event of the execution.
+    pub(crate) fn event(&self, id: EventId) -> &Event {
+        self.graph().event(id)
+    }
+
     /// How many events the execution has made.
     pub(crate) fn made(&self) -> usize {
         self.made
@@ -488,7 +493,7 @@ impl Exhaustive {
             }
             _ => None,
         };
-        Answer::Done { read: event.read, write }
+        Answer::Done { id, read: event.read, write }
     }
 
     /// The execution has left the graph: adds an event.
@@ -658,11 +663,24 @@ impl Exhaustive {
 
     /// The thread goes round since its event `po`, so its last read was in vain. If that was the read to begin with, the
     /// execution has to be made again, knowing that; if it was one of several that it could make, it is left to the others.
-    pub(crate) fn learns_vain(&mut self, thread: ThreadId, po: u32, proven: bool) {
+    ///
+    /// False if the round is worth keeping: it touched several places, tried to change one, and failed because it had seen
+    /// something old. That is how optimistic algorithms begin anew, not how threads wait, and each round knows more than the
+    /// one before.
+    pub(crate) fn learns_vain(&mut self, thread: ThreadId, po: u32, proven: bool) -> bool {
         let graph = self.graph();
-        let own = &graph.threads[usize::from(thread)];
-        let is_read = |&id: &EventId| graph.event(id).reads() && graph.event(id).place != NONE;
-        let Some(&last) = own[po as usize..].iter().rfind(|id| is_read(id)) else { return };
+        let own = &graph.threads[usize::from(thread)][po as usize..];
+        let reads = || own.iter().map(|&id| (id, graph.event(id))).filter(|(_, event)| event.reads());
+        let Some((first, first_read)) = reads().next() else { return false };
+        let one_place = reads().all(|(_, event)| event.place == first_read.place);
+        let tries = reads().any(|(_, event)| event.access != Access::Load);
+        let is_new = |event: &Event| event.rf == graph.newest(event.place);
+        if !one_place && tries && !reads().all(|(_, event)| is_new(event)) {
+            return false;
+        }
+        // One that sees the same place in the same way again and again looked in vain from the first time on.
+        let same = one_place && reads().all(|(_, event)| event.read == first_read.read);
+        let last = if same { first } else { reads().next_back().map_or(first, |(id, _)| id) };
         let mut read = *graph.event(last);
         let length = read.po - po;
         self.take_back(last as usize);
@@ -677,6 +695,7 @@ impl Exhaustive {
             frame.graph.push(read, 0);
             frame.given = frame.graph.len();
         }
+        true
     }
 
     /// Whether the execution has left the graph.

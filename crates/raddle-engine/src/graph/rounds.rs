@@ -1,8 +1,9 @@
 //! Loops that wait.
 //!
-//! A thread that reads, has no effect, and comes back to the same read in the same state *goes round*. The last value that it
-//! read on the way was in vain: whenever the thread comes there with the same past, it waits until it can read something
-//! else, as if it locked a mutex. So the search stays finite, and an execution is counted once no matter how often a thread looked.
+//! A thread that reads, has no effect, and comes back to the same read in the same state as the last time *goes round*. The last
+//! value that it read on the way was in vain: whenever the thread comes there with the same past, it waits until it can read
+//! something else, as if it locked a mutex. So the search stays finite, and an execution is counted once no matter how often a
+//! thread looked.
 //!
 //! Loops that give way to other threads (`yield_now`) are taken to wait, too, though they may count their rounds.
 
@@ -20,10 +21,12 @@ pub(crate) struct Rounds {
 struct Read {
     pc: usize,
     address: usize,
-    /// The number of the event within its thread.
+    /// The number of the event within its thread since which this read sees the same value.
     po: u32,
+    value: u64,
+    /// How often the thread had given way at that event.
     yields: u32,
-    /// The state of the machine and of memory before it, if that was looked at.
+    /// The state of the machine and of memory when it came here last, if that was looked at.
     state: Option<u64>,
 }
 
@@ -69,18 +72,11 @@ impl Rounds {
         if read.yields != self.yields {
             return Round::Since { po: read.po, proven: false };
         }
-        let state = state();
         match read.state {
-            Some(before) if state == Some(before) => Round::Since { po: read.po, proven: true },
-            Some(_) => {
-                // It counts its rounds.
-                read.state = state;
-                Round::None
-            }
-            None => {
-                read.state = state;
-                Round::Perhaps { po: read.po }
-            }
+            None => Round::Perhaps { po: read.po },
+            before if state() == before => Round::Since { po: read.po, proven: true },
+            // It counts its rounds.
+            _ => Round::None,
         }
     }
 
@@ -89,11 +85,15 @@ impl Rounds {
         &mut self,
         pc: usize,
         address: usize,
+        value: u64,
         po: u32,
         state: impl FnOnce() -> Option<u64>,
     ) {
-        if !self.reads.iter().any(|read| (read.pc, read.address) == (pc, address)) {
-            self.reads.push(Read { pc, address, po, yields: self.yields, state: state() });
+        let new = Read { pc, address, po, value, yields: self.yields, state: state() };
+        match self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) {
+            Some(read) if read.value == value => read.state = new.state,
+            Some(read) => *read = new,
+            None => self.reads.push(new),
         }
     }
 }

@@ -87,7 +87,7 @@ fn explore(
                 follows: NONE,
             });
             match answer {
-                Answer::Done { read, write } => {
+                Answer::Done { read, write, .. } => {
                     if access.reads() {
                         reads[thread].push(read);
                     }

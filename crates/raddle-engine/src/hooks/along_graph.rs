@@ -1,8 +1,9 @@
 //! Events of an execution that follows an execution graph.
 
-use super::{Caller, Int, StdCall, enter};
+use super::{Caller, Int, StdCall, at, enter};
 use crate::engine::{Engine, Outcome, Shared};
 use crate::event::{Order, Rmw};
+use crate::fault::AccessKind;
 use crate::graph::Location;
 use crate::graph::event::{Access, NONE};
 use crate::thread::{Start, State, ThreadId, Wake};
@@ -22,7 +23,15 @@ pub(super) unsafe fn access<T: Int>(
     action: impl FnOnce(T, T) -> Action,
 ) -> T {
     // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| access_within(engine, caller.pc, place, access, order, action)) }
+    unsafe {
+        enter(engine, |engine| {
+            let kind = if access.reads_only() { AccessKind::AtomicRead } else { AccessKind::AtomicWrite };
+            engine.reach(at(place), kind);
+            let read = access_within(engine, caller.pc, place, access, order, action);
+            engine.accessed_along_graph(at(place), caller);
+            read
+        })
+    }
 }
 
 unsafe fn access_within<T: Int>(

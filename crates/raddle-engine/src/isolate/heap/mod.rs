@@ -156,7 +156,9 @@ pub fn resize(address: *mut u8, size: usize) {
 /// Whether an access there uses memory that was freed. False for memory that executions do not allocate.
 #[inline(always)]
 pub fn is_freed(address: usize) -> bool {
-    is_of_execution(address) && block_of(address).is_some_and(|block| block.freed_by.is_some())
+    // What lies between blocks may be said to be part of one.
+    is_of_execution(address)
+        && record_of(address).is_some_and(|record| !record.is_live() && record.contains(address))
 }
 
 /// The block that the address lies in, live or not.
@@ -166,7 +168,9 @@ pub fn block_of(address: usize) -> Option<Block> {
     record.contains(address).then(|| record.block())
 }
 
-fn record_of(address: usize) -> Option<&'static mut slot::Record> {
+/// What is known of the block that the address lies in, or that lies beside the gap that it lies in.
+#[inline(always)]
+pub(crate) fn record_of(address: usize) -> Option<&'static mut slot::Record> {
     if !is_of_execution(address) || !is_mapped(address) {
         return None;
     }

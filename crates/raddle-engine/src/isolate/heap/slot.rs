@@ -52,7 +52,7 @@ pub(super) struct Slot {
     next_large: usize,
     /// Blocks so far; their numbers begin at 1.
     count: usize,
-    /// Free blocks by class, linked by [`Record::next`]: those that this thread freed.
+    /// Free blocks by class, linked by [`Record::link`]: those that this thread freed.
     free: [*mut Record; CLASSES],
     any_free: bool,
     /// Large blocks of this slot that are protected.
@@ -63,12 +63,15 @@ const _: () = assert!(size_of::<Slot>() <= PAGE);
 
 /// What is known of a block.
 #[repr(C)]
-pub(super) struct Record {
+pub(crate) struct Record {
     start: usize,
     size: usize,
-    next: *mut Record,
+    /// The next free block of the class, if it is free and will be used again; when it was allocated, if it is live.
+    link: usize,
     class: u8,
     state: State,
+    /// Whether a thread has accessed it that did not allocate it, where that is noted.
+    pub(crate) is_shared: bool,
     allocated_by: ThreadId,
     freed_by: ThreadId,
 }
@@ -187,9 +190,10 @@ impl Slot {
             self.record(number).write(Record {
                 start,
                 size,
-                next: ptr::null_mut(),
+                link: 0,
                 class: class as u8,
                 state: State::Live,
+                is_shared: false,
                 allocated_by: by,
                 freed_by: 0,
             });
@@ -212,7 +216,7 @@ impl Slot {
             if first.is_null() || (*first).start & (align - 1) != 0 {
                 return None;
             }
-            self.free[class] = (*first).next;
+            self.free[class] = ptr::with_exposed_provenance_mut((*first).link);
         }
         Some(first)
     }
@@ -288,7 +292,7 @@ pub(super) unsafe fn free(
             return Ok(());
         }
         let list = &mut freer.free[usize::from(record.class)];
-        record.next = *list;
+        record.link = list.expose_provenance();
         *list = record;
         freer.any_free = true;
     }
@@ -297,11 +301,29 @@ pub(super) unsafe fn free(
 
 impl Record {
     #[inline(always)]
-    pub(super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         self.state == State::Live
     }
 
-    pub(super) fn block(&self) -> Block {
+    /// The thread that allocated it.
+    #[inline(always)]
+    pub(crate) fn allocated_by(&self) -> ThreadId {
+        self.allocated_by
+    }
+
+    /// The time at which its thread allocated it, where that is noted.
+    #[inline(always)]
+    pub(crate) fn allocated_at(&self) -> u32 {
+        self.link as u32
+    }
+
+    /// Notes the time at which its thread allocated it.
+    #[inline(always)]
+    pub(crate) fn set_allocated_at(&mut self, time: u32) {
+        self.link = time as usize;
+    }
+
+    pub(crate) fn block(&self) -> Block {
         Block {
             start: self.start,
             size: self.size,
@@ -316,7 +338,7 @@ impl Record {
     }
 
     /// Whether the address lies in the block.
-    pub(super) fn contains(&self, address: usize) -> bool {
+    pub(crate) fn contains(&self, address: usize) -> bool {
         (self.start..self.start + self.capacity()).contains(&address)
     }
 
@@ -333,6 +355,8 @@ impl Record {
         self.unprotect();
         self.size = size;
         self.state = State::Live;
+        self.is_shared = false;
+        self.link = 0;
         self.allocated_by = by;
         ptr::with_exposed_provenance_mut(self.start)
     }

@@ -1,0 +1,53 @@
+//! Random programs: Raddle makes exactly the executions that the axioms allow. `PROPTEST_CASES` makes more than the usual.
+
+use litmus::check::compare_program;
+use litmus::oracle::{Abstract, executions};
+use litmus::random::{programs, waiting_programs};
+use litmus::{Model, Real};
+use proptest::prelude::*;
+use raddle::{Explorer, Strategy};
+
+/// So many programs, unless the environment says otherwise.
+fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig { cases: if asked { config.cases } else { usual }, ..config }
+}
+
+proptest! {
+    #![proptest_config(cases(2000))]
+
+    #[test]
+    fn two_threads(program in programs(2, 5)) {
+        compare_program(&program).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn three_threads(program in programs(3, 4)) {
+        compare_program(&program).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn four_threads(program in programs(4, 2)) {
+        compare_program(&program).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other(program in waiting_programs(2)) {
+        compare_program(&program).map_err(TestCaseError::fail)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// Not by reduction, but by trying all schedules: what the programs come to does not depend on it.
+    #[test]
+    fn all_schedules_come_to_the_same(program in programs(2, 2)) {
+        let known = executions(Model::Sc, || program.on::<Abstract>());
+        let every_schedule = Explorer::new().strategy(Strategy::Bounded(usize::MAX)).executions(u64::MAX);
+        let report = every_schedule.run(|| Real::run(program.on::<Real>()));
+        prop_assert!(report.complete);
+        prop_assert!(report.outcomes.keys().eq(known.outcomes.keys()), "{program}: {:?}", report.outcomes);
+    }
+}
