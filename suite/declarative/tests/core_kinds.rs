@@ -415,7 +415,10 @@ fn late() -> Test<Late> {
 #[test]
 fn contracts_are_told_apart() {
     fails(late(), Kind::IncorrectResults);
-    late().contract(Contract::Quasi(2)).run();
+    // Two operations that change places are each one away from where they should be.
+    let small = late().operations_per_thread(1).before(0).after(0);
+    small.contract(Contract::Quasi(1)).run();
+    fails(late().operations_per_thread(1).before(0).after(0), Kind::IncorrectResults);
     late().contract(Contract::Anything).run();
     let panics = Test::new(|| ()).operation("always", |(): &()| panic!("as ever")).contract(Contract::Anything);
     fails(panics, Kind::Panic);
