@@ -6,10 +6,13 @@
 //! engine memory <program> <strategy> <executions>
 //! engine event <kind> <alone|same thread|every event> <seconds>
 //! engine test <name> <seconds>
+//! engine failure <example> <found|small>
+//! engine verification <bare|verified> <executions>
 //! ```
 
 #[path = "../shared/classics.rs"]
 mod classics;
+mod declarative;
 #[path = "../shared/events.rs"]
 mod events;
 mod exhaust;
@@ -45,6 +48,8 @@ fn run(args: &[&str]) {
             let &(_, test) = tests::TESTS.iter().find(|test| test.0 == name).expect("no such test");
             measure::time(number(seconds), 1, test);
         }
+        ["failure", example, how] => declarative::failure(example, how == "small"),
+        ["verification", how, executions] => declarative::verification(how, number(executions)),
         // Run by hand or by `cargo bench`.
         _ => println!("run `cargo run --release -p raddle-benches`"),
     }

@@ -4,7 +4,7 @@
 use std::process::{Command, ExitCode};
 
 /// Packages whose tests explore: they are built with instrumentation, each test in a process of its own.
-const EXPLORING: [&str; 4] = ["real-crates", "broken", "litmus", "declarative"];
+const EXPLORING: [&str; 5] = ["real-crates", "broken", "litmus", "declarative", "examples"];
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1);

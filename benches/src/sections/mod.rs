@@ -1,6 +1,7 @@
 //! The parts of the table, in order.
 
 mod cost;
+mod declarative;
 mod exhaustive;
 mod exploration;
 mod memory;
@@ -16,4 +17,7 @@ pub(crate) const ALL: &[(&str, fn(&Bench))] = &[
     ("events", cost::print_events),
     ("passive", passive::print),
     ("memory", memory::print),
+    ("failures", declarative::print_failures),
+    ("verification", declarative::print_verification),
+    ("scenarios", declarative::print_memory),
 ];

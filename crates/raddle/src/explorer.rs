@@ -409,12 +409,15 @@ fn signal_stack_flag() -> Option<usize> {
     Some(address as usize)
 }
 
+/// Prints the report.
+pub(crate) fn print(failure: &Failure) {
+    eprintln!("{}", render(failure, style(), failure.file.as_deref()));
+}
+
 /// Prints the report and fails the test, without the noise of a second panic message.
 pub(crate) fn fail(failure: &Failure) -> ! {
-    let style = style();
-    let text = render(failure, style, failure.file.as_deref());
-    eprintln!("{text}");
-    let plain = Style { colour: false, ..style };
+    print(failure);
+    let plain = Style { colour: false, ..style() };
     std::panic::resume_unwind(Box::new(render(failure, plain, failure.file.as_deref())))
 }
 

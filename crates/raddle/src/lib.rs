@@ -1,6 +1,31 @@
 //! Finds concurrency bugs in unmodified Rust code and shows exactly how they happen.
 //!
-//! Write a closure that uses threads, locks, channels, atomics, or any crate that does, and let Raddle run it under one
+//! List the operations of a concurrent object, and let Raddle make up what threads call, and under which schedules, until the
+//! results cannot be explained by any sequence of calls:
+//!
+//! ```
+//! use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+//!
+//! #[derive(Default)]
+//! struct CounterTest(AtomicUsize);
+//!
+//! #[raddle::test]
+//! impl CounterTest {
+//!     #[operation]
+//!     fn inc(&self) -> usize {
+//!         self.0.fetch_add(1, SeqCst) + 1
+//!     }
+//!
+//!     #[operation]
+//!     fn get(&self) -> usize {
+//!         self.0.load(SeqCst)
+//!     }
+//! }
+//! ```
+//!
+//! [`#[raddle::test]`](macro@test) has all that can be said there; [`Test`] does the same without attributes.
+//!
+//! Or write a closure that uses threads, locks, channels, atomics, or any crate that does, and let Raddle run it under one
 //! schedule after another:
 //!
 //! ```
@@ -49,11 +74,12 @@ mod suppress;
 
 pub use declarative::generate::{self, Arbitrary, ThreadId};
 pub use declarative::{
-    Arguments, Call, Coverage, Covered, Earlier, Mode, Operation, Scenario, Spec, Test, call,
+    Arguments, Call, Coverage, Covered, Declared, Earlier, Mode, Operation, Scenario, Spec, Test, call,
 };
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
 pub use raddle_check::{Contract, Relaxation};
+pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;

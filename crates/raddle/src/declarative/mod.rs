@@ -13,6 +13,7 @@
 
 mod calls;
 mod coverage;
+mod declared;
 mod execution;
 pub mod generate;
 mod generation;
@@ -38,6 +39,7 @@ mod verify;
 
 pub use calls::Arguments;
 pub use coverage::{Coverage, Covered};
+pub use declared::Declared;
 pub use operation::Operation;
 pub use scenario::{Call, Earlier, Scenario, call};
 pub use spec::Spec;
