@@ -81,7 +81,7 @@ pub use declarative::{
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
-pub use raddle_check::Contract;
+pub use raddle_check::{Contract, Relaxation};
 pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, RwLock};
 
 use declarative::fails;
-use raddle::{Kind, Operation, Scenario, Spec, Strategy, Test, call, generate};
+use raddle::{Contract, Kind, Operation, Relaxation, Scenario, Spec, Strategy, Test, call, generate};
 
 #[test]
 fn a_panic_that_the_object_alone_does_not_have() {
@@ -391,4 +391,61 @@ fn spinning_and_giving_way_are_waiting() {
         test(gives_way).run();
         fails(test(gives_way).obstruction_free(), Kind::NotObstructionFree);
     }
+}
+
+/// A counter whose readers see what was written before the last write.
+#[derive(Default)]
+struct Late(Mutex<(i32, i32)>);
+
+fn late() -> Test<Late> {
+    let spec = Spec::new(|| 0)
+        .operation("set", |value: &mut i32, to: i32| *value = to)
+        .operation("get", |value: &mut i32| *value);
+    Test::new(Late::default)
+        .with(Operation::with_args("set", (generate::int(1..=2),), |cell: &Late, to: i32| {
+            let mut cell = cell.0.lock().unwrap();
+            *cell = (cell.1, to);
+        }))
+        .operation("get", |cell: &Late| cell.0.lock().unwrap().0)
+        .spec(spec)
+        .iterations(20)
+        .executions(300)
+}
+
+#[test]
+fn contracts_are_told_apart() {
+    fails(late(), Kind::IncorrectResults);
+    // Two operations that change places are each one away from where they should be.
+    let small = late().operations_per_thread(1).before(0).after(0);
+    small.contract(Contract::Quasi(1)).run();
+    fails(late().operations_per_thread(1).before(0).after(0), Kind::IncorrectResults);
+    late().contract(Contract::Anything).run();
+    let panics = Test::new(|| ()).operation("always", |(): &()| panic!("as ever")).contract(Contract::Anything);
+    fails(panics, Kind::Panic);
+    let cost = Contract::Relaxed(Relaxation::out_of_order(2));
+    mistake(late().contract(cost), "does not go with this test");
+}
+
+#[test]
+fn a_counting_network_is_quiescently_consistent() {
+    /// Two wires: a balancer sends tokens to them in turn, and each counts its own.
+    #[derive(Default)]
+    struct Network(AtomicUsize, [AtomicUsize; 2]);
+    let test = |contract| {
+        Test::new(Network::default)
+            .with(
+                Operation::new("next", |network: &Network| {
+                    let wire = network.0.fetch_add(1, SeqCst) % 2;
+                    2 * network.1[wire].fetch_add(1, SeqCst) + wire
+                })
+                .relaxed(),
+            )
+            .contract(contract)
+            .iterations(20)
+            .executions(1000)
+    };
+    fails(test(Contract::Linearizable), Kind::IncorrectResults);
+    fails(test(Contract::Sequential), Kind::IncorrectResults);
+    test(Contract::Quiescent).run();
+    test(Contract::Serializable).run();
 }

@@ -401,6 +401,14 @@ impl Model for ObjectModel<'_> {
         Some(key(&call.args).into())
     }
 
+    fn is_relaxed(&self, input: &Input) -> bool {
+        let (Input::Step { call, .. } | Input::Rest { call, .. }) = input else { return false };
+        let operation = self.tables.borrow().calls[*call as usize].operation;
+        // Where no operation is marked, all are meant.
+        let operations = &self.subject.operations;
+        operations[operation].relaxed || operations.iter().all(|operation| !operation.relaxed)
+    }
+
     fn describe(&self, input: &Input, output: Option<&Output>) -> String {
         let tables = self.tables.borrow();
         let (call, step) = match input {

@@ -15,6 +15,7 @@ use super::machine::{Demands, Effort, Machine, Wrong, strategy_of};
 use super::minimise::minimise;
 use super::mistakes;
 use super::persist::{self, Regressions};
+use super::quiet::quietly;
 use super::scenario::{Plan, Scenario};
 use super::spec::Specification;
 use super::stress::{self, Stressed};
@@ -65,13 +66,17 @@ pub(crate) fn run(
         say_stress_only();
     }
     let subject = &definition.subject;
+    let verification = Verification::new(subject, &*spec, definition.contract);
+    if let Some(refusal) = quietly(|| verification.refusal()) {
+        panic!("raddle: contract `{}` does not go with this test: {refusal}", definition.contract);
+    }
     let machine = Machine {
         subject,
         at,
         demands: definition.demands,
         owned,
         exploration: next_exploration(),
-        verification: RefCell::new(Verification::new(subject, &*spec, definition.contract)),
+        verification: RefCell::new(verification),
         options,
     };
     let given: Vec<_> = custom.iter().flat_map(Plan::calls).cloned().collect();

@@ -3,6 +3,8 @@
 //! Everything here runs while the execution's memory is whole, and in the engine's memory: what it learns serves the
 //! executions that follow.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use raddle_check::verdict::{Verdict as Checked, Violation};
 use raddle_check::{Checker, Contract, History, Model, Operation, Outcome, Verifier};
 
@@ -109,6 +111,13 @@ impl<'d> Verification<'d> {
         Verification { subject, spec, contract, learnt: None, plan: 0, remembered: 0, verified: 0 }
     }
 
+    /// Why the contract cannot be verified, if it cannot.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let model = ObjectModel::new(self.subject, self.spec);
+        let payload = catch_unwind(AssertUnwindSafe(|| Verifier::new(model, self.contract))).err()?;
+        Some(Answer::of(Err(payload)).text().trim_start_matches("panic: ").to_owned())
+    }
+
     /// Another plan is about to be executed.
     pub(crate) fn begin_plan(&mut self) {
         self.plan += 1;
@@ -116,12 +125,12 @@ impl<'d> Verification<'d> {
 
     /// Whether histories can be held to the order within threads only.
     pub(crate) fn knows_program_order(&self) -> bool {
-        matches!(self.contract, Contract::Linearizable | Contract::StrictlySerializable)
+        !matches!(self.contract, Contract::Durable(_))
     }
 
     /// Whether the log of an execution of the plan is right.
     pub(crate) fn verify(&mut self, plan: &Plan, log: &Log, order: Order) -> Verdict {
-        let subject = self.subject;
+        let (subject, contract) = (self.subject, self.contract);
         let learnt = self.learn(plan);
         let mut seen = std::mem::take(&mut learnt.seen);
         seen.read(subject, learnt, plan, log);
@@ -132,7 +141,7 @@ impl<'d> Verification<'d> {
             self.remembered += 1;
             return verdict;
         }
-        let verdict = decide(learnt, plan, log, &seen, order);
+        let verdict = decide(contract, learnt, plan, log, &seen, order);
         learnt.seen = seen;
         learnt.model.forget_values();
         if learnt.known.len() < MOST_KNOWN {
@@ -411,7 +420,22 @@ fn waiting_calls(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log)
         .collect()
 }
 
-fn decide(learnt: &mut Learnt<'_>, plan: &Plan, log: &Log, seen: &Seen, order: Order) -> Verdict {
+fn decide(
+    contract: Contract,
+    learnt: &mut Learnt<'_>,
+    plan: &Plan,
+    log: &Log,
+    seen: &Seen,
+    order: Order,
+) -> Verdict {
+    let panicked = |call: usize| {
+        log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
+    };
+    let first_panic = (0..plan.len()).find(|&call| panicked(call));
+    if contract == Contract::Anything {
+        // Anything but a panic.
+        return first_panic.map_or(Verdict::Right, Verdict::Panicked);
+    }
     let mut is_right = |told: &Told| {
         let verdict = match order {
             Order::RealTime => learnt.verifier.verify(&told.history),
@@ -436,10 +460,7 @@ fn decide(learnt: &mut Learnt<'_>, plan: &Plan, log: &Log, seen: &Seen, order: O
     {
         return Verdict::LostWakeUp(ticket as usize);
     }
-    let panicked = |call: usize| {
-        log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
-    };
-    if let Some(first) = (0..plan.len()).find(|&call| panicked(call))
+    if let Some(first) = first_panic
         && is_right(&seen.history(calls, plan, halves, panicked))
     {
         return Verdict::Panicked(first);
