@@ -335,14 +335,14 @@ fn search_once(
     search.suppress(|| suppress(&options.suppress));
     let report = search.run(run, judge);
     let Some(found) = &report.failure else { return Ok(report) };
-    let unable = matches!(found.outcome, Outcome::MixedSize { .. } | Outcome::Diverged { .. });
+    let unable = matches!(found.outcome, Outcome::Unsupported { .. } | Outcome::Diverged { .. });
     if may_give_up && (unable || matches!(found.outcome, Outcome::StepLimit | Outcome::TimeLimit)) {
         return Ok(report);
     }
     assert!(
-        !matches!(found.outcome, Outcome::MixedSize { .. }),
-        "raddle: the code under test accesses the same memory with atomics of different sizes, or of 128 bits, which strategy \
-         `exhaustive` cannot follow; use another strategy"
+        !matches!(found.outcome, Outcome::Unsupported { .. }),
+        "raddle: the code under test does something that strategy `exhaustive` cannot follow: it accesses the same memory with \
+         atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
     );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
