@@ -90,6 +90,8 @@ pub struct SearchReport {
     pub executions: u64,
     /// Explorations that were cut because they show nothing new.
     pub blocked: u64,
+    /// Whether the exhaustive search saw effects of code that it does not see: what it says is then not sure.
+    pub unsure: bool,
     /// Whether the strategy has explored all it can reach.
     pub complete: bool,
     /// Events of all executions made in this process.
@@ -276,6 +278,9 @@ impl<'a> Search<'a> {
         if let Some(points) = points {
             points.unmap();
         }
+        // SAFETY: the engine lives as long as `self`.
+        let graphs = unsafe { (*self.engine).exhaustive.as_ref() };
+        report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
         report.elapsed = begin.elapsed();
         report
     }

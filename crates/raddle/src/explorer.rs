@@ -303,7 +303,7 @@ fn search(
             allocation: options.allocation,
             executions: report.executions,
             complete: report.complete,
-            given_up: report.failure.is_some(),
+            given_up: report.failure.is_some() || report.unsure,
         };
         portfolio.made(&ran, report.elapsed);
         all.executions += report.executions;
@@ -333,7 +333,11 @@ fn search_once(
     let may_give_up = config.exhaustive && options.chosen_by_portfolio;
     let mut search = Search::new(config, strategy(options), classifier);
     search.suppress(|| suppress(&options.suppress));
-    let report = search.run(run, judge);
+    let mut report = search.run(run, judge);
+    if may_give_up && report.unsure {
+        report.complete = false;
+        return Ok(report);
+    }
     let Some(found) = &report.failure else { return Ok(report) };
     let unable = matches!(found.outcome, Outcome::Unsupported { .. } | Outcome::Diverged { .. });
     if may_give_up && (unable || matches!(found.outcome, Outcome::StepLimit | Outcome::TimeLimit)) {

@@ -258,6 +258,12 @@ impl Exhaustive {
         false
     }
 
+    /// Whether something wrote to memory that is accessed atomically, without being seen: code that is not instrumented, or the
+    /// owner of the memory. What follows from that is not sure.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.places.unseen_writes
+    }
+
     /// The memory model.
     pub(crate) fn model(&self) -> Model {
         self.graph().model
@@ -428,7 +434,11 @@ impl Exhaustive {
             Some(at) => match self.places.find(at.address, at.size, at.value) {
                 Some(found) => {
                     if found.first {
-                        self.graph_mut().set_init(found.place, at.value.unwrap_or(0));
+                        let init = at.value.unwrap_or(0);
+                        if self.graph().is_used(found.place) && self.graph().init(found.place) != init {
+                            return Answer::Diverged;
+                        }
+                        self.graph_mut().set_init(found.place, init);
                     }
                     Some(found)
                 }

@@ -144,6 +144,11 @@ impl Graph {
         self.places.get(place as usize).map_or(&[], |place| &place.co)
     }
 
+    /// Whether there are accesses to the place.
+    pub(crate) fn is_used(&self, place: PlaceId) -> bool {
+        !self.co(place).is_empty() || !self.reads(place).is_empty()
+    }
+
     fn reads(&self, place: PlaceId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.reads)
     }

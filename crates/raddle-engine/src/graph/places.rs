@@ -15,6 +15,8 @@ pub(crate) struct Places {
     known: PlaceId,
     /// The number of the execution.
     run: u64,
+    /// Whether memory was ever seen to hold what no known access wrote.
+    pub(crate) unseen_writes: bool,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,7 @@ impl Places {
         } else if memory.is_some_and(|memory| memory != known.value) {
             known.generation += 1;
             first = true;
+            self.unseen_writes = true;
         }
         if first {
             known.value = memory.unwrap_or(0);
