@@ -31,7 +31,8 @@ const BROKEN: &[(&str, Search)] = &[
     ("spsc queue", |minimize| {
         let push = Operation::new("push", |queue: &SpscQueue<2>, value: u32| queue.push_too_early(value));
         let pop = Operation::new("pop", |queue: &SpscQueue<2>| queue.pop());
-        let test = Test::new(SpscQueue::<2>::default).with(push.group("producer")).with(pop.group("consumer"));
+        let test =
+            Test::new(SpscQueue::<2>::default).with(push.group("producer")).with(pop.group("consumer"));
         find(test, minimize)
     }),
     ("michael-scott queue", |minimize| {
@@ -69,7 +70,8 @@ const BROKEN: &[(&str, Search)] = &[
         let spec = Spec::new(|| None::<u32>)
             .blocking("put", |slot: &mut Option<u32>, value: u32| slot.is_none().then(|| *slot = Some(value)))
             .blocking("take", |slot: &mut Option<u32>| slot.take());
-        let put = Operation::new("put", |buffer: &BoundedBuffer<1>, value: u32| buffer.put_and_wake_one(value));
+        let put =
+            Operation::new("put", |buffer: &BoundedBuffer<1>, value: u32| buffer.put_and_wake_one(value));
         let take = Operation::new("take", |buffer: &BoundedBuffer<1>| buffer.take_and_wake_one());
         let test = Test::new(BoundedBuffer::<1>::default).with(put.blocking()).with(take.blocking());
         find(test.spec(spec).threads(3).operations_per_thread(2), minimize)

@@ -442,9 +442,7 @@ pub(crate) fn describe(subject: &Subject, plan: &Plan, results: &[Option<String>
 
 fn take_results(scenario: &mut failure::Scenario, traced: &failure::Scenario) {
     let parts = scenario.parallel.iter_mut().zip(&traced.parallel);
-    let sequences = parts
-        .map(|(to, from)| (to, from))
-        .chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
+    let sequences = parts.chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
     for (to, from) in sequences {
         for (to, from) in to.iter_mut().zip(from) {
             to.result.clone_from(&from.result);
