@@ -299,6 +299,7 @@ pub(crate) fn scenario() -> Failure {
                 vec![operation("pop()", Some("Some(1)")), operation("len()", None)],
             ],
             post: vec![operation("pop()", Some("None"))],
+            code: None,
         })
         .thread(Some("main"), ThreadEnd::Finished)
         .thread(None, ThreadEnd::Finished)
