@@ -52,7 +52,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Exploration (each also a variable: RADDLE_STRATEGY, ...)")]
 pub(crate) struct RaddleOptions {
-    /// How the next schedule is picked: random, pct or pct:DEPTH, pos, bounded or bounded:SWITCHES, round-robin, schedule:STEPS
+    /// How the next schedule is picked: random, pct or pct:DEPTH, pos, bounded or bounded:SWITCHES, round-robin, exhaustive, auto, schedule:STEPS
     #[arg(long, value_name = "STRATEGY", allow_hyphen_values = true)]
     pub(crate) strategy: Option<String>,
     /// Which values a read may see: sc, rc11
@@ -179,13 +179,12 @@ fn check_strategy(value: &str) -> Result<(), String> {
         None => (value, None),
     };
     let good = match (name, parameter) {
-        ("random" | "pos" | "round-robin" | "pct" | "bounded", None) => true,
+        ("random" | "pos" | "round-robin" | "pct" | "bounded" | "exhaustive" | "auto", None) => true,
         ("pct" | "bounded", Some(number)) => number.parse::<u32>().is_ok(),
         ("schedule", Some(steps)) => raddle_report::failure::Schedule::try_from(steps.to_owned()).is_ok(),
         _ => false,
     };
-    let wanted =
-        "`random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin` or `schedule:0x3 1 0x2`";
+    let wanted = "`random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin`, `exhaustive`, `auto` or `schedule:0x3 1 0x2`";
     if good { Ok(()) } else { Err(wanted.into()) }
 }
 
@@ -279,7 +278,18 @@ mod tests {
         let name = "RADDLE_STRATEGY";
         good(
             name,
-            &["random", "pct", "pct:3", "pos", "bounded", "bounded:2", "round-robin", "schedule:0x3 1"],
+            &[
+                "random",
+                "pct",
+                "pct:3",
+                "pos",
+                "bounded",
+                "bounded:2",
+                "round-robin",
+                "exhaustive",
+                "auto",
+                "schedule:0x3 1",
+            ],
         );
         bad(name, &["", "rand", "pct:", "pct:x", "random:1", "bounded:-1", "schedule", "schedule:a", "pos:"]);
     }

@@ -57,7 +57,7 @@ impl Session {
         let own_main = directory.join("own-main");
         create_directory(&own_main)?;
         let plan = Plan {
-            flags: instrument::flags(),
+            flags: instrument::flags(!options.compilation.no_races),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
             link: instrument::link_args(&passthrough, &target),
@@ -115,6 +115,7 @@ impl Session {
         }
         args.extend(options.features.to_args());
         args.extend(options.compilation.profile_args());
+        args.extend(options.compilation.no_races.then(|| "--no-races".to_owned()));
         for (name, path) in [
             ("--manifest-path", &options.manifest.manifest_path),
             ("--target-dir", &options.compilation.target_dir),

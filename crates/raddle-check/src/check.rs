@@ -236,7 +236,7 @@ impl Checker {
         let method = match self.contract {
             Contract::Sequential | Contract::Serializable | Contract::Quiescent => Method::Chains,
             Contract::Quasi(_) => Method::TwoOrders,
-            Contract::SetLinearizable => Method::Sets,
+            Contract::SetLinearizable | Contract::IntervalLinearizable => Method::Sets,
             Contract::Anything => Method::Nothing,
             _ => Method::Frontier,
         };

@@ -4,6 +4,7 @@
 //! another relation between that order and what was observed. Each has a file with its definition.
 
 pub(crate) mod durable;
+pub(crate) mod interval;
 pub(crate) mod linearizable;
 pub(crate) mod order;
 pub(crate) mod partial_order;
@@ -12,7 +13,6 @@ pub(crate) mod quiescent;
 pub(crate) mod relaxed;
 pub(crate) mod sequential;
 pub(crate) mod serializable;
-pub(crate) mod set_linearizable;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,6 +20,8 @@ use std::str::FromStr;
 pub use durable::Durability;
 pub use quasi::Domain;
 pub use relaxed::{Cost, Measure, PathCost, Relaxation};
+
+use interval::Stretch;
 
 use crate::engine::Attempt;
 use crate::engine::limits::{Budget, Exhausted};
@@ -52,6 +54,9 @@ pub enum Contract {
     Quasi(usize),
     /// Operations that overlap may take effect at one instant together (Neiger 1994), see [`Model::step_together`].
     SetLinearizable,
+    /// Operations that overlap may take effect together in part (Castañeda, Rajsbaum and Raynal 2018), see
+    /// [`Model::step_interval`].
+    IntervalLinearizable,
     /// What survives crashes of the whole system is linearizable (Izraelevitz, Mendes and Scott 2016).
     Durable(Durability),
     /// Nothing is asked of results: for tests that look for panics, deadlocks and the like only.
@@ -71,7 +76,8 @@ impl Contract {
             | Contract::Serializable
             | Contract::Quiescent
             | Contract::Quasi(_)
-            | Contract::SetLinearizable => false,
+            | Contract::SetLinearizable
+            | Contract::IntervalLinearizable => false,
         }
     }
 
@@ -117,6 +123,7 @@ impl fmt::Display for Contract {
             Contract::Relaxed(relaxation) => write!(f, "{relaxation}"),
             Contract::Quasi(k) => write!(f, "quasi:{k}"),
             Contract::SetLinearizable => f.write_str("set-linearizable"),
+            Contract::IntervalLinearizable => f.write_str("interval-linearizable"),
             Contract::Durable(Durability::Plain) => f.write_str("durable"),
             Contract::Durable(Durability::Strict) => f.write_str("strictly-durable"),
             Contract::Durable(Durability::Buffered) => f.write_str("buffered-durable"),
@@ -146,6 +153,7 @@ impl FromStr for Contract {
                 _ => Err(format!("contract `{base}` needs a number: `{base}:2`")),
             },
             "set-linearizable" => plain(Contract::SetLinearizable),
+            "interval-linearizable" => plain(Contract::IntervalLinearizable),
             "durable" => plain(Contract::Durable(Durability::Plain)),
             "strictly-durable" | "strict-durable" => plain(Contract::Durable(Durability::Strict)),
             "buffered-durable" => plain(Contract::Durable(Durability::Buffered)),
@@ -153,7 +161,7 @@ impl FromStr for Contract {
             _ => Err(format!(
                 "no contract is called `{base}`: there are linearizable, sequential, serializable, \
                  strictly-serializable, quiescent, k-relaxed:K, lateness:K, stuttering:K, quasi:K, \
-                 set-linearizable, durable, strictly-durable, buffered-durable, anything"
+                 set-linearizable, interval-linearizable, durable, strictly-durable, buffered-durable, anything"
             )),
         }
     }
@@ -209,7 +217,8 @@ pub(crate) fn check<M: Model>(contract: Contract, problem: &mut Problem<'_, M>) 
         Contract::Serializable => serializable::check(problem),
         Contract::Quiescent => quiescent::check(problem),
         Contract::Quasi(k) => quasi::check(problem, k),
-        Contract::SetLinearizable => set_linearizable::check(problem),
+        Contract::SetLinearizable => interval::check(problem, Stretch::One),
+        Contract::IntervalLinearizable => interval::check(problem, Stretch::Any),
         Contract::Durable(durability) => durable::check(problem, durability),
         Contract::Anything => Finding::Accepted,
     }

@@ -164,6 +164,22 @@ pub trait Model {
         }
     }
 
+    /// The states in which a moment may leave the object at which operations with the inputs `begun` begin to take effect
+    /// and those in `ended`, which begin now or began before, return; for
+    /// [`Contract::IntervalLinearizable`](crate::Contract::IntervalLinearizable). The state has to remember what has
+    /// begun. Unless a model says otherwise, operations begin and end at the same moment.
+    fn step_interval(
+        &self,
+        state: &Self::State,
+        begun: &[&Self::Input],
+        ended: &[(&Self::Input, Option<&Self::Output>)],
+    ) -> impl IntoIterator<Item = Self::State> {
+        match begun.len() == ended.len() {
+            true => self.step_together(state, ended).into_iter().collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// A model that gives the same verdict on these operations and has fewer states, if there is one: what no
     /// operation can observe need not be told apart.
     fn focus(&self, operations: &[&Operation<Self::Input, Self::Output>]) -> Option<Self>

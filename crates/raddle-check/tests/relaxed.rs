@@ -413,6 +413,7 @@ fn names_come_back() {
         "stuttering:2:interval-max",
         "quasi:4",
         "set-linearizable",
+        "interval-linearizable",
         "buffered-durable",
         "anything",
     ] {
@@ -552,7 +553,7 @@ fn quasi_with_domains() {
 #[test]
 fn given_orders() {
     let register = Register { initial: Value::Int(0) };
-    let tallies = [(); 5].map(|()| Tally::default());
+    let tallies = [(); 6].map(|()| Tally::default());
     for_random_histories(3000, 6, 12, |raw| {
         let input = |_, raw: Raw| match raw.kind % 2 {
             0 => RegisterOp::Read,
@@ -586,7 +587,9 @@ fn given_orders() {
             ),
             (Contract::Serializable, orderable(&register, all, &returned, |_, _| false)),
             (Contract::Quiescent, orderable(&register, all, &returned, separated)),
+            // A register does one operation at a time.
             (Contract::SetLinearizable, orderable(&register, all, &returned, before)),
+            (Contract::IntervalLinearizable, orderable(&register, all, &returned, before)),
         ];
         for ((contract, expected), tally) in expected.into_iter().zip(&tallies) {
             tally.count(expected);
@@ -708,6 +711,116 @@ fn operations_that_take_effect_together() {
         let expected = definition(&history);
         tally.count(expected);
         prop_assert_eq!(checker.check(&history, &Exchanger).is_accepted(), expected, "{:?}", history);
+        Ok(())
+    });
+    tally.is_balanced();
+}
+
+/// Each operation adds a number and returns all that have been added by the time it ends, a bit each.
+struct WriteSnapshot;
+
+impl Model for WriteSnapshot {
+    type State = u8;
+    type Input = u8;
+    type Output = u8;
+
+    fn init(&self) -> u8 {
+        0
+    }
+
+    fn step(&self, state: &u8, input: &u8, output: Option<&u8>) -> impl IntoIterator<Item = u8> {
+        self.step_interval(state, &[input], &[(input, output)]).into_iter().collect::<Vec<_>>()
+    }
+
+    fn step_together(&self, state: &u8, operations: &[(&u8, Option<&u8>)]) -> impl IntoIterator<Item = u8> {
+        let begun: Vec<&u8> = operations.iter().map(|(input, _)| *input).collect();
+        self.step_interval(state, &begun, operations).into_iter().collect::<Vec<_>>()
+    }
+
+    fn step_interval(
+        &self,
+        state: &u8,
+        begun: &[&u8],
+        ended: &[(&u8, Option<&u8>)],
+    ) -> impl IntoIterator<Item = u8> {
+        let after = begun.iter().fold(*state, |all, number| all | 1 << **number);
+        ended.iter().all(|(_, output)| output.is_none_or(|seen| *seen == after)).then_some(after)
+    }
+}
+
+#[test]
+fn operations_that_stretch_over_others() {
+    let (sets, intervals) = (Contract::SetLinearizable, Contract::IntervalLinearizable);
+    let check = |contract: Contract, history: &History<u8, u8>| {
+        Checker::new().contract(contract).check(history, &WriteSnapshot).is_accepted()
+    };
+    // The second is seen by the first, and sees the third, which the first does not.
+    let mut history = History::new();
+    let calls = [0, 1, 2].map(|number| history.invoke(number.into(), number));
+    calls.iter().zip([0b011, 0b111, 0b111]).for_each(|(&call, seen)| history.respond(call, seen));
+    assert!(!check(Contract::Linearizable, &history));
+    assert!(!check(sets, &history));
+    assert!(check(intervals, &history));
+    assert_eq!(Verifier::new(WriteSnapshot, intervals).verify(&history), Ok(true));
+
+    // All ways to say in which of a few classes each operation begins and ends, `None` if it does not.
+    type Choice = (Option<usize>, Option<usize>);
+    fn choices(classes: usize, may_stay_open: bool) -> Vec<Choice> {
+        let within = |begin: usize| (begin..classes).map(move |end| (Some(begin), Some(end)));
+        let mut all: Vec<Choice> = (0..classes).flat_map(within).collect();
+        if may_stay_open {
+            all.extend((0..classes).map(|begin| (Some(begin), None)));
+            all.push((None, None));
+        }
+        all
+    }
+    fn go(all: &[Operation<u8, u8>], classes: usize, chosen: &mut Vec<Choice>) -> bool {
+        let Some(next) = all.get(chosen.len()) else { return is_run(all, classes, chosen) };
+        choices(classes, next.output().is_none()).into_iter().any(|choice| {
+            let in_time = chosen.iter().zip(all).all(|(earlier, operation)| {
+                let is_apart = |end: Option<usize>, begin: Option<usize>| {
+                    begin.is_none_or(|begin| end.is_some_and(|end| end < begin))
+                };
+                (!precedes(operation, next, Ties::Concurrent) || is_apart(earlier.1, choice.0))
+                    && (!precedes(next, operation, Ties::Concurrent) || is_apart(choice.1, earlier.0))
+            });
+            chosen.push(choice);
+            let found = in_time && go(all, classes, chosen);
+            chosen.pop();
+            found
+        })
+    }
+    fn is_run(all: &[Operation<u8, u8>], classes: usize, chosen: &[Choice]) -> bool {
+        let mut held = 0u8;
+        (0..classes).all(|class| {
+            for (operation, _) in all.iter().zip(chosen).filter(|(_, choice)| choice.0 == Some(class)) {
+                held |= 1 << operation.input;
+            }
+            let mut ended = all.iter().zip(chosen).filter(|(_, choice)| choice.1 == Some(class));
+            ended.all(|(operation, _)| operation.output().is_none_or(|seen| *seen == held))
+        })
+    }
+    let tally = Tally::default();
+    for_random_histories(1500, 3, 8, |raw| {
+        let one = |(i, raw): (usize, &Raw)| Operation {
+            process: raw.process.into(),
+            call: raw.call.into(),
+            input: i as u8,
+            outcome: match raw.luck {
+                0..20 => Outcome::Unknown,
+                _ => Outcome::Returned {
+                    // Its own number at least.
+                    output: (raw.kind % 8) | (1 << i),
+                    at: (raw.call + raw.duration).into(),
+                },
+            },
+        };
+        let history: History<u8, u8> = raw.iter().enumerate().map(one).collect();
+        let all = history.operations();
+        let expected = go(all, 2 * all.len(), &mut Vec::new());
+        tally.count(expected);
+        prop_assert_eq!(check(intervals, &history), expected, "{:?}", history);
+        prop_assert!(expected || !check(sets, &history), "sets are intervals: {:?}", history);
         Ok(())
     });
     tally.is_balanced();

@@ -103,9 +103,10 @@ pub enum Outcome {
         /// Number of the choice, from 0.
         choice: usize,
     },
-    /// Accesses of different sizes to the same memory, which the exhaustive search cannot follow.
-    MixedSize {
-        /// The thread that made the second one.
+    /// Something that the exhaustive search cannot follow: accesses of different sizes to the same memory or of 128 bits, or a
+    /// fence in all threads.
+    Unsupported {
+        /// The thread that did it.
         thread: ThreadId,
     },
     /// Not a failure: the execution shows nothing that others do not.
@@ -121,7 +122,7 @@ impl Outcome {
             Outcome::Panic { thread }
             | Outcome::Crash { thread, .. }
             | Outcome::StackOverflow { thread }
-            | Outcome::MixedSize { thread } => *thread = number(*thread),
+            | Outcome::Unsupported { thread } => *thread = number(*thread),
             _ => {}
         }
         self

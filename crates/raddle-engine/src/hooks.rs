@@ -492,6 +492,9 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
 pub unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
     // SAFETY: the caller's.
     unsafe {
+        if (*engine).follows_graph() && order == Order::SeqCst {
+            enter(engine, |engine| engine.take_fence(order));
+        }
         if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
             enter(engine, |engine| engine.remember_fence(Order::SeqCst));
         }
@@ -504,7 +507,15 @@ pub unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
 /// As for [`fence`].
 pub unsafe fn membarrier(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, Engine::remember_fences_of_all) };
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                let thread = engine.current_id();
+                engine.stop(Outcome::Unsupported { thread });
+            }
+            engine.remember_fences_of_all();
+        });
+    }
 }
 
 /// The current thread waits at `place` until it is woken, if the place holds `expected`.

@@ -1,7 +1,6 @@
 //! Functions of std that wait for other threads or wake them: `cargo raddle` links programs so that calls of them come here
 //! first, because they are not instrumented.
 
-use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 use std::thread::Thread;
 use std::time::Duration;
@@ -97,18 +96,14 @@ pub(crate) fn look_for_parker() {
 }
 
 fn find_parker() -> Option<usize> {
-    // No thread is needed that could be parked, only a handle.
-    let handle = ManuallyDrop::new(std::thread::current());
+    // A thread that has ended parks no more and was never woken.
+    let thread = std::thread::spawn(|| ());
+    let handle = thread.thread().clone();
+    thread.join().ok()?;
     let words = inner(&handle);
-    // SAFETY: the data of a thread is longer than that: two counts, an id, a name and the word.
+    // SAFETY: the data of a thread is as long as that: two counts, an id, a name and the word.
     let read = |word: usize| unsafe { words.add(word).read_volatile() };
     let before: Vec<u32> = (0..12).map(read).collect();
     handle.unpark();
-    let offset = (0..12).find(|&word| before[word] != 1 && read(word) == 1);
-    if let Some(offset) = offset {
-        // SAFETY: puts back what was there; the thread is this one and does not park meanwhile.
-        unsafe { words.add(offset).write_volatile(before[offset]) };
-    }
-    drop(ManuallyDrop::into_inner(handle));
-    offset
+    (0..12).find(|&word| before[word] != 1 && read(word) == 1)
 }

@@ -22,7 +22,14 @@ fn the_documented_example_is_what_is_written() {
 #[test]
 fn every_failure_comes_back_as_it_was() {
     let dir = directory("round");
-    for failure in [samples::deadlock(), samples::livelock(), samples::scenario(), samples::long_trace()] {
+    for failure in [
+        samples::deadlock(),
+        samples::livelock(),
+        samples::data_race(),
+        samples::double_free(),
+        samples::scenario(),
+        samples::long_trace(),
+    ] {
         let path = failure.write_new(&dir).unwrap();
         assert_eq!(Failure::read(&path).unwrap(), failure);
     }

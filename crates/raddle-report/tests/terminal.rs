@@ -29,6 +29,16 @@ fn deadlock() {
 }
 
 #[test]
+fn data_race() {
+    insta::assert_snapshot!(page(&samples::data_race(), WIDE));
+}
+
+#[test]
+fn double_free() {
+    insta::assert_snapshot!(page(&samples::double_free(), WIDE));
+}
+
+#[test]
 fn livelock() {
     insta::assert_snapshot!(page(&samples::livelock(), WIDE));
 }

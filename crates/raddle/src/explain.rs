@@ -58,7 +58,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Abandoned
         | Outcome::Again
         | Outcome::Diverged { .. }
-        | Outcome::MixedSize { .. } => {
+        | Outcome::Unsupported { .. } => {
             unreachable!("none is a failure of the code under test")
         }
         Outcome::Panic { .. } => Kind::Panic,
@@ -81,7 +81,7 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Again | Outcome::Diverged { .. } | Outcome::MixedSize { .. } => {
+        Outcome::Passed | Outcome::Abandoned | Outcome::Again | Outcome::Diverged { .. } | Outcome::Unsupported { .. } => {
             String::new()
         }
         Outcome::Panic { .. } => said(),

@@ -24,6 +24,7 @@ use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
 use raddle_report::{Failure, Kind, Style, render};
 
+use crate::auto::{Portfolio, Ran};
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
@@ -226,7 +227,7 @@ impl Explorer {
         let call = Call { at: Location::caller(), frame_pointer, returns_nothing };
         let result = search(self.options, &call, &mut run, &mut judge);
         std::mem::forget(value.take());
-        let (report, seed) = result?;
+        let (report, seed, searches) = result?;
         if returns_nothing {
             // Workers count executions, not outcomes; there is only one.
             outcomes.values_mut().for_each(|count| *count = report.executions);
@@ -240,6 +241,7 @@ impl Explorer {
             switches: report.switches,
             elapsed: report.elapsed,
             seed,
+            searches,
         })
     }
 }
@@ -265,7 +267,7 @@ fn search(
     &Call { at, frame_pointer, returns_nothing }: &Call,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
-) -> Result<(SearchReport, u64), Box<Failure>> {
+) -> Result<(SearchReport, u64, Vec<Ran>), Box<Failure>> {
     raddle_intercept::link();
     override_by_environment(&mut options);
     if !returns_nothing {
@@ -286,14 +288,61 @@ fn search(
     {
         replay::replay(file, &config, &options.suppress, at, run, judge);
     }
-    let mut search = Search::new(&config, strategy(&options), classifier);
+    if options.strategy != Strategy::Auto {
+        let report = search_once(&options, &config, at, exploration, run, judge)?;
+        return Ok((report, options.seed, Vec::new()));
+    }
+    let mut portfolio = Portfolio::new(&options);
+    let (mut all, mut searches) = (SearchReport::default(), Vec::new());
+    while let Some(options) = portfolio.next(&options, GLOBAL.instrumented.get()) {
+        let config = self::config(&options, Some(frame_pointer), owned, exploration);
+        let report = search_once(&options, &config, at, exploration, run, judge)?;
+        let ran = Ran {
+            strategy: options.strategy.clone(),
+            memory: options.memory(),
+            allocation: options.allocation,
+            executions: report.executions,
+            complete: report.complete,
+            given_up: report.failure.is_some(),
+        };
+        portfolio.made(&ran, report.elapsed);
+        all.executions += report.executions;
+        all.blocked += report.blocked;
+        all.steps += report.steps;
+        all.switches += report.switches;
+        all.elapsed += report.elapsed;
+        searches.push(ran);
+    }
+    all.complete = portfolio.is_complete();
+    let list: Vec<String> = searches.iter().map(Ran::to_string).collect();
+    println!("raddle: {}; seed {}", list.join(", "), options.seed);
+    Ok((all, options.seed, searches))
+}
+
+/// Makes one search, and of what it finds a failure. A failure that is left in the report is none of the code's: the search
+/// could not go on.
+fn search_once(
+    options: &Options,
+    config: &Config,
+    at: &'static Location<'static>,
+    exploration: u32,
+    run: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
+) -> Result<SearchReport, Box<Failure>> {
+    // Another strategy takes over where this one cannot follow the program.
+    let may_give_up = config.exhaustive && options.chosen_by_portfolio;
+    let mut search = Search::new(config, strategy(options), classifier);
     search.suppress(|| suppress(&options.suppress));
     let report = search.run(run, judge);
-    let Some(found) = &report.failure else { return Ok((report, options.seed)) };
+    let Some(found) = &report.failure else { return Ok(report) };
+    let unable = matches!(found.outcome, Outcome::Unsupported { .. } | Outcome::Diverged { .. });
+    if may_give_up && (unable || matches!(found.outcome, Outcome::StepLimit | Outcome::TimeLimit)) {
+        return Ok(report);
+    }
     assert!(
-        !matches!(found.outcome, Outcome::MixedSize { .. }),
-        "raddle: the code under test accesses the same memory with atomics of different sizes, or of 128 bits, which strategy \
-         `exhaustive` cannot follow; use another strategy"
+        !matches!(found.outcome, Outcome::Unsupported { .. }),
+        "raddle: the code under test does something that strategy `exhaustive` cannot follow: it accesses the same memory with \
+         atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
     );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
@@ -302,13 +351,16 @@ fn search(
     };
     let (again, trace) = record(&mut search);
     if !same_execution(found, &again) {
+        if may_give_up {
+            return Ok(report);
+        }
         let (third, second_trace) = record(&mut search);
         drop(search);
         panic!("{}", replay::explain_divergence(found, &again, &trace, &third, &second_trace));
     }
     drop(search);
     let mut failure = explain(&again, &trace, Program::current().ok().as_ref(), build::test_name(at));
-    failure.found_by = found_by(&options, found.execution, exploration);
+    failure.found_by = found_by(options, found.execution, exploration);
     failure.file = failure.write_new(&build::failures_directory()).ok();
     Err(Box::new(failure))
 }
@@ -449,8 +501,8 @@ pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_eng
         Strategy::Pos => Box::new(Pos::new(seed)),
         Strategy::Bounded(most) => Box::new(Bounded::new(seed, most)),
         Strategy::RoundRobin => Box::new(RoundRobin::new()),
-        // Its own way of choosing is the engine's.
-        Strategy::Exhaustive => Box::new(RoundRobin::new()),
+        // It chooses by execution graphs, and a portfolio chooses others.
+        Strategy::Exhaustive | Strategy::Auto => Box::new(RoundRobin::new()),
         Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, look_back: Vec::new() })),
     }
 }

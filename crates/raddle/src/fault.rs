@@ -25,7 +25,11 @@ pub(crate) fn message(fault: &Fault, place: Option<&Place>) -> String {
     let name = place.and_then(|place| place.name.as_deref());
     match fault {
         Fault::DataRace { first, second, .. } => {
-            let what = name.map_or_else(|| bytes(second.size.min(first.size)), |name| format!("`{name}`"));
+            let what = match name {
+                _ if second.kind == AccessKind::Free => format!("a block of {}", bytes(second.size)),
+                Some(name) => format!("`{name}`"),
+                None => bytes(second.size.min(first.size)),
+            };
             let (before, now) = (past(first.kind), present(second.kind));
             let (one, other) = (first.thread, second.thread);
             format!("T{other} {now} {what}, which T{one} {before}, and nothing orders the two")

@@ -59,6 +59,7 @@
 //! assert_eq!(report.outcomes.keys().collect::<Vec<_>>(), [&1]);
 //! ```
 
+mod auto;
 mod build;
 mod declarative;
 mod explain;
@@ -72,6 +73,7 @@ mod report;
 mod scenario;
 mod suppress;
 
+pub use auto::Ran;
 pub use declarative::generate::{self, Arbitrary, ThreadId};
 pub use declarative::{
     Arguments, Call, Coverage, Covered, Declared, Earlier, Mode, Operation, Scenario, Spec, Test, call,

@@ -2,8 +2,8 @@
 //!
 //! | variable | method of [`Explorer`](crate::Explorer) | meaning | default |
 //! |---|---|---|---|
-//! | `RADDLE_STRATEGY` | `strategy` | `random`, `pct:<depth>`, `pos`, `bounded:<preemptions>`, `round-robin`, `exhaustive`, `schedule:<choices>` | `pos` |
-//! | `RADDLE_MEMORY` | `memory` | `sc`, `rc11` | `rc11` for `exhaustive`, else `sc` |
+//! | `RADDLE_STRATEGY` | `strategy` | `random`, `pct:<depth>`, `pos`, `bounded:<preemptions>`, `round-robin`, `exhaustive`, `auto`, `schedule:<choices>` | `auto` |
+//! | `RADDLE_MEMORY` | `memory` | `sc`, `rc11` | both for `auto`, `rc11` for `exhaustive`, else `sc` |
 //! | `RADDLE_SEED` | `seed` | seed of the search | 0 |
 //! | `RADDLE_EXECUTIONS` | `executions` | executions at most | 10000 |
 //! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | none |
@@ -44,6 +44,10 @@ pub enum Strategy {
     RoundRobin,
     /// Every distinct execution once, under the chosen [`Memory`] model.
     Exhaustive,
+    /// Several of these, as far as the time or the number of executions goes: exhaustive search if the program is small enough,
+    /// else samples of several kinds, under both memory models and with freed memory treated in both ways. Finding out which
+    /// is part of it.
+    Auto,
     /// The given thread at each choice; then each thread as long as it can go on.
     Schedule(Vec<u16>),
 }
@@ -92,6 +96,8 @@ pub enum Allocation {
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) strategy: Strategy,
+    /// Whether the strategy is one of several that are tried.
+    pub(crate) chosen_by_portfolio: bool,
     /// None: what suits the strategy.
     pub(crate) memory: Option<Memory>,
     pub(crate) seed: u64,
@@ -113,7 +119,8 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            strategy: Strategy::Pos,
+            strategy: Strategy::Auto,
+            chosen_by_portfolio: false,
             memory: None,
             seed: 0,
             executions: 10_000,
@@ -301,8 +308,9 @@ impl std::str::FromStr for Strategy {
             ("bounded", _) => Ok(Strategy::Bounded(depth(usize::MAX)?)),
             ("round-robin", None) => Ok(Strategy::RoundRobin),
             ("exhaustive", None) => Ok(Strategy::Exhaustive),
+            ("auto", None) => Ok(Strategy::Auto),
             ("schedule", Some(choices)) => Ok(Strategy::Schedule(Schedule::try_from(choices.to_owned())?.0)),
-            _ => Err("use `random`, `pct:3`, `pos`, `bounded:2`, `round-robin`, `exhaustive` or `schedule:0x3 1 0`".into()),
+            _ => Err("use `random`, `pct:3`, `pos`, `bounded:2`, `round-robin`, `exhaustive`, `auto` or `schedule:0x3 1 0`".into()),
         }
     }
 }
@@ -317,6 +325,7 @@ impl std::fmt::Display for Strategy {
             Strategy::Bounded(most) => write!(f, "bounded:{most}"),
             Strategy::RoundRobin => f.write_str("round-robin"),
             Strategy::Exhaustive => f.write_str("exhaustive"),
+            Strategy::Auto => f.write_str("auto"),
             Strategy::Schedule(choices) => write!(f, "schedule:{}", String::from(Schedule(choices.clone()))),
         }
     }
@@ -366,6 +375,7 @@ mod tests {
             "bounded",
             "round-robin",
             "exhaustive",
+            "auto",
             "schedule:0x3 1 0",
         ] {
             assert_eq!(text.parse::<Strategy>().unwrap().to_string(), text);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::auto::Ran;
+
 /// What was explored, and what the closure returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,4 +26,6 @@ pub struct Report<T> {
     pub elapsed: Duration,
     /// The seed that makes the same search again.
     pub seed: u64,
+    /// The searches that [`Strategy::Auto`](crate::Strategy::Auto) chose, in order; none for other strategies.
+    pub searches: Vec<Ran>,
 }

@@ -109,6 +109,9 @@ pub(crate) struct Compilation {
     /// Ignore `rust-version` specification in packages
     #[arg(long)]
     pub(crate) ignore_rust_version: bool,
+    /// Build without announcements of plain accesses: faster, but no data race is found
+    #[arg(long)]
+    pub(crate) no_races: bool,
 }
 
 /// From which manifest, and what cargo may do to resolve it.

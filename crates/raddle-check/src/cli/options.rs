@@ -41,7 +41,8 @@ pub(super) struct Verify {
     pub(super) partition: Option<Partition>,
 
     /// What makes it correct: linearizable, sequential, serializable, strictly-serializable, quiescent, k-relaxed:K,
-    /// lateness:K, stuttering:K, quasi:K, set-linearizable, durable, strictly-durable, buffered-durable, anything
+    /// lateness:K, stuttering:K, quasi:K, set-linearizable, interval-linearizable, durable, strictly-durable,
+    /// buffered-durable, anything
     #[arg(long, default_value_t, value_name = "CONTRACT")]
     pub(super) contract: Contract,
 

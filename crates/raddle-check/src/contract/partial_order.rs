@@ -1,8 +1,9 @@
 //! Contracts under a given partial order: happens-before under a weak memory model, and whatever else an engine knows
 //! better than a clock. It takes the place of real time in the definition of every contract.
 
+use super::interval::{self, Stretch};
 use super::order::Precedence;
-use super::{Contract, Finding, Problem, Rejected, quasi, set_linearizable};
+use super::{Contract, Finding, Problem, Rejected, quasi};
 use crate::engine::chains::{self, Chains, Item};
 use crate::model::Model;
 
@@ -33,7 +34,8 @@ pub(crate) fn check<M: Model>(
         // The model has been replaced by one that may deviate.
         Contract::Relaxed(_) => extend(problem, &given()),
         Contract::Quasi(k) => quasi::check_order(problem, k, given()),
-        Contract::SetLinearizable => set_linearizable::check_order(problem, &given()),
+        Contract::SetLinearizable => interval::check_order(problem, Stretch::One, &given()),
+        Contract::IntervalLinearizable => interval::check_order(problem, Stretch::Any, &given()),
         Contract::Anything => Finding::Accepted,
         Contract::Durable(_) => panic!("a contract about crashes needs to know when they were: {contract}"),
         Contract::Linearizable

@@ -248,6 +248,16 @@ impl<P: Deref<Target: Model + Sized>> Model for Graded<P> {
         next.map(|state| Running { state, runs: Vec::new() }).collect::<Vec<_>>()
     }
 
+    fn step_interval(
+        &self,
+        from: &Self::State,
+        begun: &[&Self::Input],
+        ended: &[(&Self::Input, Option<&Self::Output>)],
+    ) -> impl IntoIterator<Item = Self::State> {
+        let next = self.model.step_interval(&from.state, begun, ended).into_iter();
+        next.map(|state| Running { state, runs: Vec::new() }).collect::<Vec<_>>()
+    }
+
     fn results(&self, from: &Self::State, input: &Self::Input) -> Vec<Self::Output> {
         self.model.results(&from.state, input)
     }

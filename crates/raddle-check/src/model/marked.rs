@@ -108,6 +108,15 @@ impl<M: Model> Model for Marked<M> {
         self.model.step_together(state, operations)
     }
 
+    fn step_interval(
+        &self,
+        state: &M::State,
+        begun: &[&M::Input],
+        ended: &[(&M::Input, Option<&M::Output>)],
+    ) -> impl IntoIterator<Item = M::State> {
+        self.model.step_interval(state, begun, ended)
+    }
+
     fn partition(&self, input: &M::Input) -> Option<Value> {
         self.model.partition(input)
     }

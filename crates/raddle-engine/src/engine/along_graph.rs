@@ -85,7 +85,7 @@ impl Engine {
                     let choice = self.graph().made();
                     self.stop(Outcome::Diverged { choice })
                 }
-                Answer::MixedSize => self.stop(Outcome::MixedSize { thread }),
+                Answer::MixedSize => self.stop(Outcome::Unsupported { thread }),
             }
         }
     }

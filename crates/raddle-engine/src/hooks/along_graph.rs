@@ -44,7 +44,7 @@ unsafe fn access_within<T: Int>(
 ) -> T {
     let thread = engine.current_id();
     if size_of::<T>() > size_of::<u64>() {
-        engine.stop(Outcome::MixedSize { thread });
+        engine.stop(Outcome::Unsupported { thread });
     }
     // SAFETY: the caller's.
     unsafe {

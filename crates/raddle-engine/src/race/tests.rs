@@ -159,7 +159,8 @@ fn many_readers_are_all_remembered() {
     }
     for unknown in 0..40 {
         let knows_others = |thread, _| thread != unknown;
-        let found = races.access(MEMORY, 8, AccessKind::Write, Moment { thread: 99, time: 1 }, knows_others);
+        let writer = Moment { thread: 99, time: 1 };
+        let found = races.access(MEMORY, 8, AccessKind::Write, writer, knows_others, calls);
         assert_eq!(found.unwrap_err().access.thread, unknown);
     }
 }

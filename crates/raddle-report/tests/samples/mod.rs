@@ -67,6 +67,17 @@ impl Sample {
         self
     }
 
+    /// One more step of what went wrong with memory, in a block of 32 bytes.
+    pub(crate) fn step(mut self, thread: u32, stack: &str, did: Did, address: u64, size: u64) -> Sample {
+        let at = self.stack(stack);
+        let fault = self.failure.fault.get_or_insert_default();
+        if did == Did::Allocate {
+            fault.blocks.push(Block { address, size, holds: None });
+        }
+        fault.steps.push(FaultStep { thread, did, address, size, at });
+        self
+    }
+
     pub(crate) fn done(mut self) -> Failure {
         let events = &self.failure.trace.events;
         self.failure.schedule = Schedule(events.iter().map(|event| event.thread as u16).collect());
@@ -214,6 +225,65 @@ pub(crate) fn deadlock() -> Failure {
         .done()
 }
 
+/// A lock that unlocks without release.
+pub(crate) fn data_race() -> Failure {
+    use Order::*;
+    let add = |line: u32| {
+        format!(
+            "lock::adds::{{closure}}::{{closure}} tests/lock.rs:12 > my_crate::Lock::add src/lock.rs:{line}"
+        )
+    };
+    let main = "lock::adds::{closure} tests/lock.rs:10 > alloc::sync::Arc<T>::new alloc/src/sync.rs:400";
+    let data = || Place { name: Some("self.data".to_owned()), address: 0x7010, size: 8 };
+    let state = || named("self.state");
+    let message = "T2 reads `self.data`, which T1 wrote, and nothing orders the two";
+    Sample::new("lock::adds", Kind::DataRace, message)
+        .thread(Some("main"), ThreadEnd::Runnable)
+        .thread(None, ThreadEnd::Finished)
+        .thread(None, ThreadEnd::Runnable)
+        .event(0, "", Action::Begin)
+        .event(0, main, Action::Allocate { address: 0x7000, size: 32 })
+        .event(0, "lock::adds::{closure} tests/lock.rs:11", Action::Spawn { thread: 1 })
+        .event(0, "lock::adds::{closure} tests/lock.rs:11", Action::Spawn { thread: 2 })
+        .event(1, "", Action::Begin)
+        .event(1, &add(20), cas(state(), Acquire, 0, 1, 0))
+        .event(1, &add(21), Action::Access { place: data(), kind: Did::Write })
+        .event(1, &add(22), store(state(), Relaxed, 0))
+        .event(1, "", Action::End)
+        .after(Switch::Finished, 2, "", Action::Begin)
+        .event(2, &add(20), cas(state(), Acquire, 0, 1, 0))
+        .event(2, &add(21), Action::Access { place: data(), kind: Did::Read })
+        .step(0, main, Did::Allocate, 0x7000, 32)
+        .step(1, &add(21), Did::Write, 0x7010, 8)
+        .step(2, &add(21), Did::Read, 0x7010, 8)
+        .done()
+}
+
+/// A block that two threads free.
+pub(crate) fn double_free() -> Failure {
+    let main = "stack::drops::{closure} tests/stack.rs:8 > alloc::boxed::Box<T>::new alloc/src/boxed.rs:260";
+    let drop = |line: u32| {
+        format!(
+            "stack::drops::{{closure}} tests/stack.rs:{line} > <my_crate::Stack<T> as core::ops::drop::Drop>::drop src/stack.rs:40"
+        )
+    };
+    let free = || Action::Free { address: 0x7000 };
+    Sample::new("stack::drops", Kind::DoubleFree, "T0 frees a block of 1 byte that T1 has freed already")
+        .thread(Some("main"), ThreadEnd::Runnable)
+        .thread(Some("other"), ThreadEnd::Finished)
+        .event(0, "", Action::Begin)
+        .event(0, main, Action::Allocate { address: 0x7000, size: 1 })
+        .event(0, "stack::drops::{closure} tests/stack.rs:9", Action::Spawn { thread: 1 })
+        .event(1, "", Action::Begin)
+        .event(1, &drop(9), free())
+        .event(1, "", Action::End)
+        .after(Switch::Finished, 0, &drop(10), free())
+        .step(0, main, Did::Allocate, 0x7000, 1)
+        .step(1, &drop(9), Did::Free, 0x7000, 1)
+        .step(0, &drop(10), Did::Free, 0x7000, 1)
+        .done()
+}
+
 /// Two threads each wait in a loop for the other's flag.
 pub(crate) fn livelock() -> Failure {
     use Order::*;
@@ -299,7 +369,7 @@ pub(crate) fn scenario() -> Failure {
                 vec![operation("pop()", Some("Some(1)")), operation("len()", None)],
             ],
             post: vec![operation("pop()", Some("None"))],
-            code: None,
+            ..Scenario::default()
         })
         .thread(Some("main"), ThreadEnd::Finished)
         .thread(None, ThreadEnd::Finished)

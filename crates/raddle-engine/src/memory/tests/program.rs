@@ -108,7 +108,7 @@ impl Program {
     /// Runs the program once on the memory; returns its graph and outcome.
     pub(super) fn run(&self, memory: &mut Memory, rng: &mut Rng) -> (Graph, Outcome) {
         memory.begin();
-        (1..=self.0.len()).for_each(|thread| memory.sync.spawn(0, thread as ThreadId));
+        (0..self.0.len()).for_each(|thread| memory.sync.spawn(0, id(thread)));
         // By location, in modification order: values, and whether they belong to read-modify-writes.
         let mut stored = vec![vec![(0, false)]; LOCATIONS];
         let mut read = vec![None; self.steps().count()];
@@ -125,7 +125,7 @@ impl Program {
             done[thread] += 1;
             let value = number as u128 + 1;
             let access = |location: usize, order| Access {
-                thread: thread as ThreadId + 1,
+                thread: id(thread),
                 place: place(location),
                 order,
                 held: stored[location].last().unwrap().0,
@@ -164,7 +164,7 @@ impl Program {
                     }
                     read[number] = Some(seen);
                 }
-                Step::Fence { order } => memory.fence(thread as ThreadId + 1, order),
+                Step::Fence { order } => memory.fence(id(thread), order),
             }
         }
         let held = stored.iter().map(|order| order.last().unwrap().0).collect();
@@ -255,6 +255,11 @@ impl Program {
             }
         }
     }
+}
+
+/// Numbers of threads near and far: clocks keep them apart.
+fn id(thread: usize) -> ThreadId {
+    1 + 3 * thread as ThreadId
 }
 
 fn place(location: usize) -> Place {
