@@ -54,6 +54,29 @@ fn scenario() {
 }
 
 #[test]
+fn explained_scenario() {
+    let mut failure = samples::scenario();
+    failure.kind = raddle_report::Kind::IncorrectResults;
+    failure.reasons = vec![
+        "the order that explains most: push(1) -> (), T1 push(2) -> (), T1 pop() -> Some(1)".into(),
+        "what can come next does not fit (the state is then [2]):".into(),
+        "  T2 pop() -> Some(1): should be Some(2)".into(),
+    ];
+    let scenario = failure.scenario.as_mut().unwrap();
+    scenario.code = Some(".scenario(\n    raddle::Scenario::new(),\n)".into());
+    insta::assert_snapshot!(page(&failure, WIDE));
+}
+
+#[test]
+fn found_on_real_threads() {
+    let mut failure = samples::scenario();
+    failure.trace = Default::default();
+    failure.threads = Vec::new();
+    failure.found_by.strategy = "stress".into();
+    insta::assert_snapshot!(page(&failure, WIDE));
+}
+
+#[test]
 fn narrow() {
     insta::assert_snapshot!(page(&samples::deadlock(), Style { width: 48, ..WIDE }));
 }

@@ -116,3 +116,29 @@ fn what_the_same_thread_did_is_not_forgotten() {
         .executions(1000);
     weak(test).run();
 }
+
+#[test]
+fn the_exhaustive_strategy_gives_no_false_alarm_and_claims_no_more_than_it_saw() {
+    let test = Test::new(Stack::new)
+        .with(Operation::with_args("push", (generate::int(1..=2),), |stack: &Stack, value: u32| {
+            stack.push(value)
+        }))
+        .operation("pop", |stack: &Stack| stack.pop())
+        .operations_per_thread(2)
+        .before(1)
+        .after(0)
+        .iterations(8)
+        .executions(2000)
+        .strategy(Strategy::Exhaustive);
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let lost = Test::new(AtomicU32::default).operation("inc", |counter: &AtomicU32| {
+            let seen = counter.load(SeqCst);
+            counter.store(seen + 1, SeqCst);
+            seen
+        });
+        let lost = lost.strategy(Strategy::Exhaustive).engine(move |explorer| explorer.memory(memory));
+        fails(lost, Kind::IncorrectResults);
+    }
+    let coverage = test.run();
+    assert_eq!(coverage.complete(), 0, "{coverage}");
+}

@@ -100,8 +100,10 @@ impl Machine<'_> {
             steps: found.steps,
             execution: found.execution,
         });
-        // Where the object has threads of its own, the thread that starts the others matters, and is not preempted.
-        Searched { executions: report.executions, complete: report.complete && !helped, wrong }
+        // Where the object has threads of its own, the thread that starts the others matters, and is not preempted. Where
+        // time does not order operations, some orders that the contract speaks of have not been seen.
+        let complete = report.complete && !helped && self.order() == Order::RealTime;
+        Searched { executions: report.executions, complete, wrong }
     }
 
     /// Searches on for a wrong execution with fewer changes of thread, then with fewer events.
@@ -252,11 +254,12 @@ impl Machine<'_> {
         move || Box::new(Conductor::new(within()))
     }
 
-    /// Under sequential consistency, operations are ordered by time. With a weak memory, later in time is not later.
+    /// Under sequential consistency, operations are ordered by time. With a weak memory, later in time is not later; nor is
+    /// it where executions follow graphs, which are made in another order than the one they stand for.
     fn order(&self) -> Order {
-        match self.options.memory() {
-            Memory::Sc => Order::RealTime,
-            Memory::Rc11 => Order::HappensBefore,
+        match (self.options.memory(), &self.options.strategy) {
+            (Memory::Sc, Strategy::Exhaustive) | (Memory::Rc11, _) => Order::HappensBefore,
+            (Memory::Sc, _) => Order::RealTime,
         }
     }
 
@@ -442,9 +445,7 @@ pub(crate) fn describe(subject: &Subject, plan: &Plan, results: &[Option<String>
 
 fn take_results(scenario: &mut failure::Scenario, traced: &failure::Scenario) {
     let parts = scenario.parallel.iter_mut().zip(&traced.parallel);
-    let sequences = parts
-        .map(|(to, from)| (to, from))
-        .chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
+    let sequences = parts.chain([(&mut scenario.init, &traced.init), (&mut scenario.post, &traced.post)]);
     for (to, from) in sequences {
         for (to, from) in to.iter_mut().zip(from) {
             to.result.clone_from(&from.result);

@@ -80,9 +80,12 @@ struct Tables {
     call_ids: HashMap<(usize, Origin), CallId>,
     states: Vec<Rc<dyn State>>,
     /// What a step may come to, and the state after it.
-    steps: HashMap<(StateId, Act, CallId, Ticket), Rc<[(Seen, StateId)]>>,
+    steps: HashMap<(StateId, Act, CallId, Ticket), Answers>,
     results: Results,
 }
+
+/// All that a step may come to, each with the state after it.
+type Answers = Rc<[(Seen, StateId)]>;
 
 struct KnownCall {
     operation: usize,
@@ -181,7 +184,7 @@ impl<'d> ObjectModel<'d> {
         texts
     }
 
-    fn answers(&self, from: StateId, act: Act, call: CallId, ticket: Ticket) -> Rc<[(Seen, StateId)]> {
+    fn answers(&self, from: StateId, act: Act, call: CallId, ticket: Ticket) -> Answers {
         let key = (from, act, call, ticket);
         if let Some(known) = self.tables.borrow().steps.get(&key) {
             return Rc::clone(known);
@@ -199,7 +202,7 @@ impl<'d> ObjectModel<'d> {
             let next = intern(&mut tables.states, next);
             (tables.results.expect(operation, answer), next)
         });
-        let seen: Rc<[(Seen, StateId)]> = seen.collect();
+        let seen: Answers = seen.collect();
         tables.steps.insert(key, Rc::clone(&seen));
         seen
     }

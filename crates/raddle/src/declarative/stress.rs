@@ -137,10 +137,13 @@ fn judge(
     }
 }
 
+/// What one thread noted in one execution, and when.
+type Stamped = Vec<(u64, Note)>;
+
 /// The threads of a plan.
 struct Workers {
     jobs: Vec<Sender<Arc<Batch>>>,
-    done: Receiver<(usize, Vec<Vec<(u64, Note)>>)>,
+    done: Receiver<Vec<Stamped>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -157,8 +160,8 @@ struct Batch {
 
 #[derive(Default)]
 struct End {
-    before: RefCell<Vec<(u64, Note)>>,
-    after: RefCell<Vec<(u64, Note)>>,
+    before: RefCell<Stamped>,
+    after: RefCell<Stamped>,
     invalid: Option<String>,
     broken: Option<String>,
 }
@@ -177,7 +180,7 @@ impl Workers {
             threads.push(thread::spawn(move || {
                 for batch in get {
                     let logs = quietly(|| work(subject, &plan, number, &batch));
-                    if say.send((number, logs)).is_err() {
+                    if say.send(logs).is_err() {
                         return;
                     }
                 }
@@ -200,10 +203,10 @@ impl Workers {
         for job in &self.jobs {
             job.send(Arc::clone(&batch)).expect("workers end when they are told");
         }
-        let mut logs: Vec<Vec<(u64, Note)>> = (0..BATCH).map(|_| Vec::new()).collect();
+        let mut logs: Vec<Stamped> = (0..BATCH).map(|_| Vec::new()).collect();
         for _ in 0..threads {
             match self.done.recv_timeout(patience) {
-                Ok((_, mine)) => logs.iter_mut().zip(mine).for_each(|(all, mine)| all.extend(mine)),
+                Ok(mine) => logs.iter_mut().zip(mine).for_each(|(all, mine)| all.extend(mine)),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
         }
@@ -233,7 +236,7 @@ impl Workers {
 }
 
 /// What one worker does for a batch; its log of each execution.
-fn work(subject: &Subject, plan: &Plan, number: usize, batch: &Batch) -> Vec<Vec<(u64, Note)>> {
+fn work(subject: &Subject, plan: &Plan, number: usize, batch: &Batch) -> Vec<Stamped> {
     let mut ends: Vec<End> = Vec::new();
     if number == 0 {
         for object in &batch.objects {
@@ -315,12 +318,12 @@ fn meet(arrived: &AtomicUsize, all: usize) {
 /// A real thread that makes calls.
 struct Real<'a> {
     batch: &'a Batch,
-    log: &'a RefCell<Vec<(u64, Note)>>,
+    log: &'a RefCell<Stamped>,
     rest: Option<(&'a Arc<Rest>, usize)>,
 }
 
 impl<'a> Real<'a> {
-    fn alone(batch: &'a Batch, log: &'a RefCell<Vec<(u64, Note)>>) -> Real<'a> {
+    fn alone(batch: &'a Batch, log: &'a RefCell<Stamped>) -> Real<'a> {
         Real { batch, log, rest: None }
     }
 }

@@ -64,14 +64,26 @@ pub(crate) struct Operation {
     pub(crate) weight: u32,
     pub(crate) read_only: bool,
     pub(crate) relaxed: bool,
-    pub(crate) key: Option<Box<dyn Fn(&Args) -> String + Send + Sync>>,
-    pub(crate) precondition: Option<Box<dyn Fn(&Earlier<'_>, &Args) -> bool + Send + Sync>>,
+    pub(crate) key: Option<KeyOf>,
+    pub(crate) precondition: Option<Precondition>,
 }
+
+/// Names the part of the object that a call touches.
+pub(crate) type KeyOf = Box<dyn Fn(&Args) -> String + Send + Sync>;
+
+/// Whether a call may be made after others.
+pub(crate) type Precondition = Box<dyn Fn(&Earlier<'_>, &Args) -> bool + Send + Sync>;
+
+/// A call that returns its result.
+type Returning = Box<dyn Fn(&Object, &Args) -> Value + Send + Sync>;
+
+/// A call that returns a future of its result.
+type Promising = Box<dyn for<'a> Fn(&'a Object, &Args) -> Pending<'a> + Send + Sync>;
 
 /// How an operation is called.
 pub(crate) enum Invoke {
-    Plain(Box<dyn Fn(&Object, &Args) -> Value + Send + Sync>),
-    Future(Box<dyn for<'a> Fn(&'a Object, &Args) -> Pending<'a> + Send + Sync>),
+    Plain(Returning),
+    Future(Promising),
 }
 
 impl Operation {

@@ -31,8 +31,11 @@ pub struct Spec<S> {
 struct Operation<S> {
     arguments: Type,
     result: Type,
-    step: Box<dyn Fn(&S, &Args) -> Vec<(Answer, S)>>,
+    step: StepOf<S>,
 }
+
+/// All that an operation may do in a state.
+type StepOf<S> = Box<dyn Fn(&S, &Args) -> Vec<(Answer, S)>>;
 
 impl<S: Clone + PartialEq + Debug + 'static> Spec<S> {
     /// A specification that begins in this state.

@@ -162,7 +162,7 @@ impl Rehearsal<'_> {
 
     fn request(&mut self, call: Called<'_>) -> Answer {
         // SAFETY: the object has an address of its own, and outlives the futures that borrow it.
-        let object = unsafe { &*(&raw const *self.object) };
+        let object: &Object = unsafe { &*std::ptr::from_ref(&*self.object) };
         match &self.subject.operations[call.operation].invoke {
             Invoke::Plain(invoke) => Answer::of(catch_unwind(AssertUnwindSafe(|| invoke(object, call.args)))),
             Invoke::Future(invoke) => {
