@@ -420,7 +420,8 @@ fn contracts_are_told_apart() {
     small.contract(Contract::Quasi(1)).run();
     fails(late().operations_per_thread(1).before(0).after(0), Kind::IncorrectResults);
     late().contract(Contract::Anything).run();
-    let panics = Test::new(|| ()).operation("always", |(): &()| panic!("as ever")).contract(Contract::Anything);
+    let panics =
+        Test::new(|| ()).operation("always", |(): &()| panic!("as ever")).contract(Contract::Anything);
     fails(panics, Kind::Panic);
     let cost = Contract::Relaxed(Relaxation::out_of_order(2));
     mistake(late().contract(cost), "does not go with this test");
