@@ -7,7 +7,7 @@
 //! engine event <kind> <alone|same thread|every event> <seconds>
 //! engine test <name> <seconds>
 //! engine failure <example> <found|small>
-//! engine verification <bare|verified> <executions>
+//! engine verification <bare|recorded|verified> <executions>
 //! ```
 
 #[path = "../shared/classics.rs"]

@@ -93,6 +93,7 @@ impl UsesThreadLocals {
 
 /// Where memory lies shows in nothing that is compared.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "each value is to have an address of its own")]
 struct LooksAtAddresses(Mutex<Vec<Box<u32>>>);
 
 #[raddle::test(mode = ModelChecking, iterations = 10, executions = 300)]
