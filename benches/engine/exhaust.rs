@@ -15,7 +15,10 @@ use crate::measure::{peak_rss, print};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Programs that wait for values, which not every tool can.
-const WAITING: &[(&str, fn() -> Test)] = &[
+/// Makes a test.
+type Make = fn() -> Test;
+
+const WAITING: &[(&str, Make)] = &[
     ("peterson", || locks::peterson::<Real>(Acquire, Release)),
     ("peterson sc", || locks::peterson::<Real>(SeqCst, SeqCst)),
     ("dekker sc", || locks::dekker::<Real>(SeqCst, SeqCst)),

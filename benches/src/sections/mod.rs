@@ -9,8 +9,11 @@ mod passive;
 
 use crate::cell::Bench;
 
-/// Each measures and prints one part.
-pub(crate) const ALL: &[(&str, fn(&Bench))] = &[
+/// Measures and prints one part.
+type Print = fn(&Bench);
+
+/// The parts, by name.
+pub(crate) const ALL: &[(&str, Print)] = &[
     ("exploration", exploration::print),
     ("exhaustive", exhaustive::print),
     ("parts", cost::print_parts),

@@ -214,6 +214,7 @@ fn left_behind() {
     // Not asked for, not reported.
     passes(leaky);
     passes_with(&checked, || {
+        #[allow(clippy::vec_box, reason = "blocks that a block refers to")]
         static LIST: std::sync::OnceLock<Vec<Box<u64>>> = std::sync::OnceLock::new();
         thread_local!(static OWN: std::cell::RefCell<Vec<u64>> = const { std::cell::RefCell::new(Vec::new()) });
         let (sender, receiver) = std::sync::mpsc::channel();

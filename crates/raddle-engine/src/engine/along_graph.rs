@@ -120,6 +120,7 @@ impl Engine {
         let is_loop = self.graph().is_loop(pc);
         // SAFETY: the closure only looks at memory and at the stack.
         self.current().rounds.has_read(pc, address, value, po, || match is_loop {
+            // SAFETY: only looks at memory and at the stack.
             true => unsafe { (*this).state_at(pc, access) },
             false => None,
         });
@@ -181,8 +182,8 @@ impl Engine {
 
     /// Whether a thread has made others that have not ended.
     pub(crate) fn has_children(&self, thread: ThreadId) -> bool {
-        let running = |child: &&Box<VThread>| child.parent == thread && child.state != State::Finished;
-        self.threads[1..self.alive].iter().any(|child| running(&child))
+        let mut children = self.threads[1..self.alive].iter().filter(|child| child.parent == thread);
+        children.any(|child| child.state != State::Finished)
     }
 
     /// The next thread that the current one made and that has ended without being joined. While the execution follows the

@@ -305,7 +305,8 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
         last: Vec<u64>,
         seen: Vec<Vec<(u32, u32)>>,
     }
-    fn go(program: &[Vec<Step>], world: &World, ends: &mut [BTreeSet<Vec<Vec<(u32, u32)>>>; 2]) {
+    type Ends = BTreeSet<Vec<Vec<(u32, u32)>>>;
+    fn go(program: &[Vec<Step>], world: &World, ends: &mut [Ends; 2]) {
         let mut moved = false;
         let mut left = false;
         for thread in 0..program.len() {

@@ -74,9 +74,11 @@ pub(super) fn futex_wait(
 ) -> Option<Wake> {
     let address = place.addr();
     at_queue(engine, address);
-    // SAFETY: the caller waits at this word.
-    let location =
-        || Some(Location { address, size: 4, value: Some(unsafe { place.read_volatile() }.into()) });
+    let location = || {
+        // SAFETY: the caller waits at this word.
+        let value = unsafe { place.read_volatile() };
+        Some(Location { address, size: 4, value: Some(value.into()) })
+    };
     let (value, _) = engine.take_step(Access::Load, Order::Acquire, location, NONE, 0);
     let blocks = value as u32 == expected;
     let timeout = deadline.map(|deadline| deadline.saturating_sub(engine.clock.monotonic()));
