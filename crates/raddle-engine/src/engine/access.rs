@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::fault::{Access, AccessKind, Fault};
-use crate::global::GLOBAL;
+use crate::global::{GLOBAL, Global};
 use crate::graph::event::{Access as Step, Event, EventId};
 use crate::hooks::Caller;
 use crate::isolate::heap::{self, Block, Refusal};
@@ -115,6 +115,9 @@ impl Engine {
             }
         } else if heap::is_freed(address) {
             self.use_after_free(address, size, kind);
+        }
+        if is_of_engine(address) {
+            return;
         }
         if self.trace.is_some() {
             self.record_watched(address, size, kind);
@@ -360,4 +363,11 @@ fn walk(caller: Caller, stack: SlotStack, mut visit: impl FnMut(usize, usize) ->
             fp = *(fp as *const usize);
         }
     }
+}
+
+/// Whether the memory is the engine's own: parts of it are compiled with the program, because they are generic.
+#[inline(always)]
+fn is_of_engine(address: usize) -> bool {
+    let own = (&raw const GLOBAL).addr();
+    address.wrapping_sub(own) < size_of::<Global>() || heap::is_of_engine(address)
 }

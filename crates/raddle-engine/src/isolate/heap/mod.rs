@@ -61,7 +61,7 @@ pub fn is_of_execution(address: usize) -> bool {
 }
 
 #[inline(always)]
-fn is_of_engine(address: usize) -> bool {
+pub(crate) fn is_of_engine(address: usize) -> bool {
     address.wrapping_sub(ENGINE_HEAP) < ENGINE_LEN
 }
 
