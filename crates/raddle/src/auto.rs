@@ -112,8 +112,8 @@ impl Portfolio {
             }
             let rest: u32 = PHASES[self.next..].iter().map(|phase| phase.share).sum();
             let part = |whole: u128| whole * u128::from(phase.share) / u128::from(phase.share + rest);
-            let executions = part(self.executions.into()) as u64;
-            if executions == 0 || self.budget == Some(Duration::ZERO) {
+            let executions = (part(self.executions.into()) as u64).max(1);
+            if self.executions == 0 || self.budget == Some(Duration::ZERO) {
                 return None;
             }
             return Some(Options {
@@ -168,6 +168,16 @@ mod tests {
         }
         assert_eq!(spent, options.executions);
         assert!(seen.contains(&(Sc, Quarantine)) && seen.contains(&(Rc11, Reuse)));
+    }
+
+    #[test]
+    fn a_single_execution_is_made() {
+        let options = Options { executions: 1, ..Options::default() };
+        let mut portfolio = Portfolio::new(&options);
+        let phase = portfolio.next(&options, true).unwrap();
+        assert_eq!(phase.executions, 1);
+        portfolio.made(&ran(&phase, false), Duration::ZERO);
+        assert!(portfolio.next(&options, true).is_none());
     }
 
     #[test]

@@ -107,8 +107,8 @@ impl Engine {
                     self.stop(Outcome::Again);
                 }
             }
-            Round::Since { po, proven } => {
-                if self.graph().learns_vain(thread, po, proven) {
+            Round::Since { po, last, proven } => {
+                if self.graph().learns_vain(thread, [po, last], proven) {
                     self.stop(Outcome::Again);
                 }
             }

@@ -671,15 +671,23 @@ impl Exhaustive {
         loops
     }
 
-    /// The thread goes round since its event `po`, so its last read was in vain. If that was the read to begin with, the
+    /// The thread goes round since the later of two of its events, so its last read was in vain; since the earlier one it saw the
+    /// same there. If that was the read to begin with, the
     /// execution has to be made again, knowing that; if it was one of several that it could make, it is left to the others.
     ///
     /// False if the round is worth keeping: it touched several places, tried to change one, and failed because it had seen
     /// something old. That is how optimistic algorithms begin anew, not how threads wait, and each round knows more than the
     /// one before.
-    pub(crate) fn learns_vain(&mut self, thread: ThreadId, po: u32, proven: bool) -> bool {
+    pub(crate) fn learns_vain(&mut self, thread: ThreadId, since: [u32; 2], proven: bool) -> bool {
         let graph = self.graph();
-        let own = &graph.threads[usize::from(thread)][po as usize..];
+        let all = &graph.threads[usize::from(thread)];
+        let looks_alike = |events: &[EventId]| {
+            let mut reads = events.iter().map(|&id| graph.event(id)).filter(|event| event.reads());
+            let first = reads.next().map(|event| (event.place, event.read));
+            reads.all(|event| Some((event.place, event.read)) == first)
+        };
+        let po = if looks_alike(&all[since[0] as usize..]) { since[0] } else { since[1] };
+        let own = &all[po as usize..];
         let reads = || own.iter().map(|&id| (id, graph.event(id))).filter(|(_, event)| event.reads());
         let Some((first, first_read)) = reads().next() else { return false };
         let one_place = reads().all(|(_, event)| event.place == first_read.place);

@@ -23,6 +23,8 @@ struct Read {
     address: usize,
     /// The number of the event within its thread since which this read sees the same value.
     po: u32,
+    /// The number of the event when the thread came here last.
+    last: u32,
     value: u64,
     /// How often the thread had given way at that event.
     yields: u32,
@@ -37,9 +39,9 @@ pub(crate) enum Round {
     None,
     /// It came by here before, at the event with this number; whether its state is the same has to be known from then on.
     Perhaps { po: u32 },
-    /// It goes round since the event with this number, because its state is the same or, if that is not `proven`, because it
-    /// gave way meanwhile.
-    Since { po: u32, proven: bool },
+    /// It goes round since the event `last`, because its state is the same or, if that is not `proven`, because it gave way
+    /// meanwhile. Since the event `po` it sees the same value here.
+    Since { po: u32, last: u32, proven: bool },
 }
 
 impl Rounds {
@@ -70,11 +72,11 @@ impl Rounds {
             return Round::None;
         }
         if read.yields != self.yields {
-            return Round::Since { po: read.po, proven: false };
+            return Round::Since { po: read.po, last: read.last, proven: false };
         }
         match read.state {
             None => Round::Perhaps { po: read.po },
-            before if state() == before => Round::Since { po: read.po, proven: true },
+            before if state() == before => Round::Since { po: read.po, last: read.last, proven: true },
             // It counts its rounds.
             _ => Round::None,
         }
@@ -89,9 +91,9 @@ impl Rounds {
         po: u32,
         state: impl FnOnce() -> Option<u64>,
     ) {
-        let new = Read { pc, address, po, value, yields: self.yields, state: state() };
+        let new = Read { pc, address, po, last: po, value, yields: self.yields, state: state() };
         match self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) {
-            Some(read) if read.value == value => read.state = new.state,
+            Some(read) if read.value == value => (read.state, read.last) = (new.state, po),
             Some(read) => *read = new,
             None => self.reads.push(new),
         }
