@@ -579,6 +579,7 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
 fn wake_at(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
     point_at_queue(engine, address);
     let woken = wake_waiters(engine, address, count, mask);
+    leave_queue(engine, address);
     engine.remember_unseen_synchronisation();
     engine.record(|| Action::Wake { address, woken: woken.clone() });
     woken.len() as u32
@@ -600,7 +601,8 @@ pub unsafe fn futex_requeue(
     unsafe {
         enter(engine, |engine| {
             if engine.follows_graph() {
-                along_graph::at_queue(engine, to);
+                let thread = engine.current_id();
+                engine.stop(Outcome::Unsupported { thread });
             }
             point_at_queue(engine, from);
             let woken = wake_waiters(engine, from, wake, !0);
@@ -619,8 +621,14 @@ pub unsafe fn futex_requeue(
 
 fn point_at_queue(engine: &mut Engine, address: usize) {
     match engine.follows_graph() {
-        true => engine.current().woken_by = along_graph::at_queue(engine, address),
+        true => engine.current().woken_by = along_graph::lock_queue(engine, address),
         false => engine.point(Pending { address, effect: Effect::Write }),
+    }
+}
+
+fn leave_queue(engine: &mut Engine, address: usize) {
+    if engine.follows_graph() {
+        along_graph::unlock_queue(engine, address);
     }
 }
 
@@ -630,6 +638,7 @@ fn wake_waiters(engine: &mut Engine, address: usize, count: u32, mask: u32) -> V
     let waker = engine.current().woken_by;
     for &thread in &woken {
         engine.threads[usize::from(thread)].woken_by = waker;
+        engine.threads[usize::from(thread)].woken = true;
         engine.clock.cancel(thread);
         engine.unblock(thread, Wake::Woken);
     }

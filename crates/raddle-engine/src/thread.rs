@@ -105,6 +105,8 @@ pub struct VThread {
     pub(crate) children: u32,
     /// The event that woke it last, if the search is exhaustive.
     pub(crate) woken_by: u32,
+    /// Whether it was woken since it last began to wait.
+    pub(crate) woken: bool,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
     /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
@@ -152,6 +154,7 @@ impl VThread {
             known_to_parent: false,
             children: 0,
             woken_by: 0,
+            woken: false,
             in_expanded_rmw: false,
             made_sc_rmw: false,
             slot,

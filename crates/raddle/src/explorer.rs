@@ -348,6 +348,11 @@ fn search_once(
         "raddle: the code under test does something that strategy `exhaustive` cannot follow: it accesses the same memory with \
          atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
     );
+    assert!(
+        !(report.unsure && matches!(found.outcome, Outcome::Deadlock | Outcome::Livelock)),
+        "raddle: threads wait for ever, but code that is not instrumented wrote to memory that they wait for, so that strategy \
+         `exhaustive` cannot tell whether that is so; use another strategy"
+    );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
         let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);

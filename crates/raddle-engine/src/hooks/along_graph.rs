@@ -73,7 +73,7 @@ pub(super) fn futex_wait(
     deadline: Option<u64>,
 ) -> Option<Wake> {
     let address = place.addr();
-    at_queue(engine, address);
+    lock_queue(engine, address);
     let location = || {
         // SAFETY: the caller waits at this word.
         let value = unsafe { place.read_volatile() };
@@ -84,14 +84,19 @@ pub(super) fn futex_wait(
     let timeout = deadline.map(|deadline| deadline.saturating_sub(engine.clock.monotonic()));
     engine.record(|| Action::Wait { address, expected, blocks, timeout });
     if !blocks {
+        unlock_queue(engine, address);
         return None;
     }
     let me = engine.current_id();
     engine.futexes.wait(me, address, mask);
-    if let Some(deadline) = deadline {
-        engine.clock.sleep(me, deadline);
+    engine.current().woken = false;
+    unlock_queue(engine, address);
+    if !engine.current().woken {
+        if let Some(deadline) = deadline {
+            engine.clock.sleep(me, deadline);
+        }
+        engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
     }
-    engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
     let wake = engine.current().wake;
     match wake {
         Wake::Woken => {
@@ -104,9 +109,15 @@ pub(super) fn futex_wait(
     Some(wake)
 }
 
-/// A step at the queue of those who wait at an address. Threads that it wakes go on after this event.
-pub(super) fn at_queue(engine: &mut Engine, address: usize) -> u32 {
-    engine.take_shared_step(Shared::Queue(address), Access::Rmw(Rmw::Add, 1))
+/// Before something is done to the queue of those who wait at an address: one thread at a time may, as in the kernel. Threads that
+/// it wakes go on after this event.
+pub(super) fn lock_queue(engine: &mut Engine, address: usize) -> u32 {
+    engine.take_shared_step(Shared::Queue(address), Access::Lock(1))
+}
+
+/// The queue is as it is to be.
+pub(super) fn unlock_queue(engine: &mut Engine, address: usize) {
+    engine.take_shared_step(Shared::Queue(address), Access::Rmw(Rmw::Swap, 0));
 }
 
 /// What a function of std does that is not instrumented, step by step as its source has it (sys/sync, with futexes). Returns
