@@ -5,7 +5,7 @@
 //! only where a vector is needed. What happened before what is asked of the caller, so that nothing here knows how
 //! threads synchronise.
 //!
-//! For each place the accesses are kept that a later one may still race with ([`Place::note`]). An access is forgotten when a
+//! For each place the accesses are kept that a later one may still race with (`Place`). An access is forgotten when a
 //! later one stands for it: one that it happened before, that touches at least the same bytes, and that conflicts with
 //! whatever it conflicts with. So every execution's first race is found, and nothing else is ever reported.
 
