@@ -103,14 +103,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
                 }
                 return place.read_volatile();
             }
-            let record = |value: T, newest: T| Action::Load {
-                address: place.addr(),
-                size: size_of::<T>() as u8,
-                order,
-                value: value.widen(),
-                newest: newest.widen(),
-            };
-            return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order, record);
+            return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order);
         }
         if site.is_trusted() || site == Site::ExpandedRmw {
             trusted_reach(engine, place);
@@ -162,15 +155,8 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
             });
         }
         if (*engine).follows_graph() {
-            let record = |_, newest: T| Action::Store {
-                address: place.addr(),
-                size: size_of::<T>() as u8,
-                order,
-                value: value.widen(),
-                newest: newest.widen(),
-            };
             let step = Step::Store(value.widen() as u64);
-            along_graph::access(engine, caller, place, step, order, record);
+            along_graph::access(engine, caller, place, step, order);
             return;
         }
         enter(engine, |engine| {
@@ -225,16 +211,8 @@ pub unsafe fn rmw<T: Int>(
             return read;
         }
         if (*engine).follows_graph() {
-            let record = |read: T, _| Action::Rmw {
-                address: place.addr(),
-                size: size_of::<T>() as u8,
-                order,
-                op,
-                read: read.widen(),
-                written: read.apply(op, operand).widen(),
-            };
             let step = Step::Rmw(op, operand.widen() as u64);
-            return along_graph::access(engine, caller, place, step, order, record);
+            return along_graph::access(engine, caller, place, step, order);
         }
         enter(engine, |engine| {
             engine.point(Pending { address: place.addr(), effect: Effect::Write });
@@ -294,18 +272,9 @@ pub unsafe fn compare_exchange<T: Int>(
             return expected;
         }
         if (*engine).follows_graph() {
-            let record = |read: T, newest: T| Action::Cas {
-                address: place.addr(),
-                size: size_of::<T>() as u8,
-                order,
-                expected: expected.widen(),
-                new: new.widen(),
-                read: read.widen(),
-                newest: newest.widen(),
-            };
             let (expected, new) = (expected.widen() as u64, new.widen() as u64);
             let step = Step::Cas { expected, new, failure: orders[1] };
-            return along_graph::access(engine, caller, place, step, order, record);
+            return along_graph::access(engine, caller, place, step, order);
         }
         enter(engine, |engine| {
             // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first
@@ -355,14 +324,10 @@ pub unsafe fn compare_exchange<T: Int>(
 /// The lock of a `std::sync::Mutex`: one event, taken when the mutex is free. What std would do otherwise (spin, mark the
 /// mutex as contended, wait, try again) is not made, because it ends in the same.
 unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, order: Order) {
-    let record = || {
-        let size = size_of::<u32>() as u8;
-        Action::Cas { address: place.addr(), size, order, expected: 0, new: new.into(), read: 0, newest: 0 }
-    };
     // SAFETY: the caller's.
     unsafe {
         if (*engine).follows_graph() {
-            along_graph::access(engine, caller, place, Step::Lock(new.into()), order, |_, _| record());
+            along_graph::access(engine, caller, place, Step::Lock(new.into()), order);
             return;
         }
         enter(engine, |engine| {
@@ -373,7 +338,9 @@ unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, o
             if engine.remembers() {
                 engine.remember_rmw(access(engine, Site::MutexLock, place, order, 0), new.into());
             }
-            engine.record(record);
+            let size = size_of::<u32>() as u8;
+            let (address, new) = (place.addr(), new.into());
+            engine.record(|| Action::Cas { address, size, order, expected: 0, new, read: 0, newest: 0 });
         });
     }
 }

@@ -177,7 +177,7 @@ impl VThread {
         self.detached = false;
         self.result = std::ptr::null_mut();
         self.spin.reset();
-        self.rounds.begin();
+        self.rounds.reset();
         self.known_to_parent = false;
         self.children = 0;
         self.in_expanded_rmw = false;

@@ -93,10 +93,10 @@ impl Engine {
     /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
     fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
         let Some(at) = at else { return };
-        if !self.graph().is_beyond() {
+        let thread = self.current;
+        if !self.graph().is_beyond() || self.graph().is_free(thread) {
             return;
         }
-        let thread = self.current;
         let this: *mut Engine = self;
         // SAFETY: the closure only looks at memory and at the stack.
         let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(pc, access) });
@@ -118,7 +118,6 @@ impl Engine {
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
         let this: *mut Engine = self;
         let is_loop = self.graph().is_loop(pc);
-        // SAFETY: the closure only looks at memory and at the stack.
         self.current().rounds.has_read(pc, address, value, po, || match is_loop {
             // SAFETY: only looks at memory and at the stack.
             true => unsafe { (*this).state_at(pc, access) },
@@ -233,7 +232,6 @@ impl Engine {
             }
             // Loops that give way may have bounds of their own.
             if let Some(next) = graph.set_free() {
-                self.threads[next as usize].rounds.free = true;
                 return Some(next);
             }
             graph.look_back();

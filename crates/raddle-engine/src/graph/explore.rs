@@ -237,9 +237,7 @@ impl Exhaustive {
         }
         while let Some(frame) = self.frames.last_mut() {
             let Some(work) = frame.work.pop() else {
-                let mut done = self.frames.pop().expect("there is one");
-                done.graph.clear();
-                self.spare.push(done);
+                self.retire();
                 continue;
             };
             frame.graph.truncate(work.at as usize);
@@ -275,6 +273,13 @@ impl Exhaustive {
 
     fn graph_mut(&mut self) -> &mut Graph {
         &mut self.frames.last_mut().expect("an execution has a graph").graph
+    }
+
+    /// Takes the last frame away, to be used again.
+    fn retire(&mut self) {
+        let mut frame = self.frames.pop().expect("there is one");
+        frame.graph.clear();
+        self.spare.push(frame);
     }
 
     /// Adds the event of some work. False if that is not consistent.
@@ -313,17 +318,13 @@ impl Exhaustive {
             frame.graph.revisit(&work.event, work.rank, read, &mut new.graph, &mut self.scratch);
         if frame.work.is_empty() {
             // Nothing will be made of the old graph any more.
-            let mut done = self.frames.pop().expect("there is one");
-            done.graph.clear();
-            self.spare.push(done);
+            self.retire();
         }
         let consistent = new.graph.is_consistent(write, &mut self.scratch);
         self.frames.push(new);
         let ready = consistent && self.add_reader(reader, rank);
         if !ready && self.frames.last().is_some_and(|frame| frame.work.is_empty()) {
-            let mut failed = self.frames.pop().expect("just pushed");
-            failed.graph.clear();
-            self.spare.push(failed);
+            self.retire();
         }
         ready
     }
@@ -370,7 +371,7 @@ impl Exhaustive {
     pub(crate) fn can_go_on(&self, thread: ThreadId) -> bool {
         let graph = self.graph();
         match self.waiting.get(usize::from(thread)) {
-            Some(Some(event)) => self.accepts(event, graph.value(event.place, graph.newest(event.place))),
+            Some(Some(event)) => self.accepts(event, graph.newest_value(event.place)),
             _ => true,
         }
     }
@@ -383,8 +384,7 @@ impl Exhaustive {
             return None;
         }
         let ready = graph.by_stamp.iter().map(|&id| graph.event(id)).find(|event| {
-            let newest = graph.newest(event.place);
-            event.waits && graph.still_waits(event) && self.accepts(event, graph.value(event.place, newest))
+            event.waits && graph.still_waits(event) && self.accepts(event, graph.newest_value(event.place))
         });
         ready.map(|event| event.thread)
     }
@@ -392,7 +392,7 @@ impl Exhaustive {
     /// Where the thread waits for another value.
     pub(crate) fn awaited(&self, thread: ThreadId) -> Option<usize> {
         let event = self.waiting.get(usize::from(thread))?.as_ref()?;
-        Some(self.places.address(event.place)?.0)
+        self.places.address(event.place)
     }
 
     /// An event of the execution.
@@ -540,8 +540,7 @@ impl Exhaustive {
     fn add_read(&mut self, mut event: Event, wait: Option<EventId>) -> Option<EventId> {
         let place = event.place;
         let graph = self.graph();
-        let newest = graph.newest(place);
-        let value = graph.value(place, newest);
+        let (newest, value) = (graph.newest(place), graph.newest_value(place));
         if !self.accepts(&event, value) {
             let thread = usize::from(event.thread);
             if self.waiting.len() <= thread {
@@ -624,9 +623,7 @@ impl Exhaustive {
     /// Whether the event, which its thread makes next, can go on with a value.
     fn accepts(&self, event: &Event, value: u64) -> bool {
         event.access.accepts(value)
-            && (self.vain.is_empty()
-                || self.free.contains(&event.thread)
-                || self.vain_loop(event, value).is_none())
+            && (self.vain.is_empty() || self.is_free(event.thread) || self.vain_loop(event, value).is_none())
     }
 
     fn vain_loop(&self, event: &Event, value: u64) -> Option<Loop> {
@@ -634,12 +631,11 @@ impl Exhaustive {
         self.vain.get(&Vain { thread, past, value }).copied()
     }
 
-    /// Lets threads that wait in loops go on, because nobody else can: all of those whose loops may have bounds. False if
-    /// there are none.
+    /// Lets a thread that waits in a loop go on, because nobody else can: one whose loop may have a bound, if there is one.
     pub(crate) fn set_free(&mut self) -> Option<ThreadId> {
         let graph = self.graph();
         let may_go_on = |event: &&Event| {
-            let value = graph.value(event.place, graph.newest(event.place));
+            let value = graph.newest_value(event.place);
             event.access.accepts(value) && self.vain_loop(event, value).is_some_and(|vain| !vain.proven)
         };
         let thread = self.waiting.iter().flatten().find(may_go_on)?.thread;
@@ -652,7 +648,7 @@ impl Exhaustive {
         let graph = self.graph();
         let mut loops = LoopsAtRest::None;
         for event in self.waiting.iter().flatten() {
-            let value = graph.value(event.place, graph.newest(event.place));
+            let value = graph.newest_value(event.place);
             if !event.access.accepts(value) {
                 continue;
             }
@@ -672,33 +668,34 @@ impl Exhaustive {
     }
 
     /// The thread goes round since the later of two of its events, so its last read was in vain; since the earlier one it saw the
-    /// same there. If that was the read to begin with, the
-    /// execution has to be made again, knowing that; if it was one of several that it could make, it is left to the others.
+    /// same there. If the read in vain was the one to begin with, the execution has to be made again, knowing that; if it was
+    /// one of several that the thread could make, it is left to the others.
     ///
     /// False if the round is worth keeping: it touched several places, tried to change one, and failed because it had seen
     /// something old. That is how optimistic algorithms begin anew, not how threads wait, and each round knows more than the
     /// one before.
     pub(crate) fn learns_vain(&mut self, thread: ThreadId, since: [u32; 2], proven: bool) -> bool {
         let graph = self.graph();
-        let all = &graph.threads[usize::from(thread)];
-        let looks_alike = |events: &[EventId]| {
-            let mut reads = events.iter().map(|&id| graph.event(id)).filter(|event| event.reads());
-            let first = reads.next().map(|event| (event.place, event.read));
-            reads.all(|event| Some((event.place, event.read)) == first)
+        let reads_since = |po: u32| {
+            let own = graph.threads[usize::from(thread)][po as usize..].iter();
+            own.map(|&id| (id, graph.event(id))).filter(|(_, event)| event.reads())
         };
-        let po = if looks_alike(&all[since[0] as usize..]) { since[0] } else { since[1] };
-        let own = &all[po as usize..];
-        let reads = || own.iter().map(|&id| (id, graph.event(id))).filter(|(_, event)| event.reads());
-        let Some((first, first_read)) = reads().next() else { return false };
-        let one_place = reads().all(|(_, event)| event.place == first_read.place);
-        let tries = reads().any(|(_, event)| event.access != Access::Load);
-        let is_new = |event: &Event| event.rf == graph.newest(event.place);
-        if !one_place && tries && !reads().all(|(_, event)| is_new(event)) {
+        let look_alike = |po: u32| {
+            let mut seen = reads_since(po).map(|(_, event)| (event.place, event.read));
+            let first = seen.next();
+            seen.all(|other| Some(other) == first)
+        };
+        let po = if look_alike(since[0]) { since[0] } else { since[1] };
+        let Some((first, first_read)) = reads_since(po).next() else { return false };
+        let one_place = reads_since(po).all(|(_, event)| event.place == first_read.place);
+        let tries = reads_since(po).any(|(_, event)| event.access != Access::Load);
+        let all_new = || reads_since(po).all(|(_, event)| event.rf == graph.newest(event.place));
+        if !one_place && tries && !all_new() {
             return false;
         }
         // One that sees the same place in the same way again and again looked in vain from the first time on.
-        let same = one_place && reads().all(|(_, event)| event.read == first_read.read);
-        let last = if same { first } else { reads().next_back().map_or(first, |(id, _)| id) };
+        let last =
+            if look_alike(po) { first } else { reads_since(po).next_back().map_or(first, |(id, _)| id) };
         let mut read = *graph.event(last);
         let length = read.po - po;
         self.take_back(last as usize);
@@ -714,6 +711,11 @@ impl Exhaustive {
             frame.given = frame.graph.len();
         }
         true
+    }
+
+    /// Whether the thread is not held back in loops.
+    pub(crate) fn is_free(&self, thread: ThreadId) -> bool {
+        self.free.contains(&thread)
     }
 
     /// Whether the execution has left the graph.

@@ -203,6 +203,11 @@ impl Graph {
         self.co(place).last().copied().unwrap_or(INIT)
     }
 
+    /// The value that the newest write of a place left.
+    pub(crate) fn newest_value(&self, place: PlaceId) -> u64 {
+        self.value(place, self.newest(place))
+    }
+
     /// What must happen before the next event of a thread, if that reads from `rf`: the event itself is covered, too.
     pub(crate) fn prefix_of_next(&self, thread: ThreadId, rf: EventId, view: &mut Vec<u32>) {
         view.clear();

@@ -92,9 +92,8 @@ impl Places {
     }
 
     /// Where a place is.
-    pub(crate) fn address(&self, place: PlaceId) -> Option<(usize, u8)> {
-        let slot = self.slots.iter().find(|slot| slot.places.contains(&place))?;
-        Some((slot.address, slot.size))
+    pub(crate) fn address(&self, place: PlaceId) -> Option<usize> {
+        self.slots.iter().find(|slot| slot.places.contains(&place)).map(|slot| slot.address)
     }
 
     fn lookup(&self, address: usize) -> Option<usize> {

@@ -13,8 +13,6 @@ pub(crate) struct Rounds {
     reads: Vec<Read>,
     /// How often it has given way.
     yields: u32,
-    /// Nobody else can go on, so it is not held back.
-    pub(crate) free: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +43,7 @@ pub(crate) enum Round {
 }
 
 impl Rounds {
-    /// The thread begins.
-    pub(crate) fn begin(&mut self) {
-        self.reset();
-        self.free = false;
-    }
-
-    /// The thread had an effect, or waited.
+    /// The thread begins, had an effect, or waited.
     #[inline]
     pub(crate) fn reset(&mut self) {
         self.reads.clear();
@@ -68,9 +60,6 @@ impl Rounds {
         let Some(read) = self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) else {
             return Round::None;
         };
-        if self.free {
-            return Round::None;
-        }
         if read.yields != self.yields {
             return Round::Since { po: read.po, last: read.last, proven: false };
         }

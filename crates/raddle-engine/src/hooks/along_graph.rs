@@ -9,8 +9,7 @@ use crate::graph::event::{Access, NONE};
 use crate::thread::{Start, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
-/// An access to memory; returns what it reads. `action` tells what to record, given that and what memory held (for a store:
-/// holds then).
+/// An access to memory; returns what it reads.
 ///
 /// # Safety
 /// As for the functions of [`super`].
@@ -20,14 +19,13 @@ pub(super) unsafe fn access<T: Int>(
     place: *mut T,
     access: Access,
     order: Order,
-    action: impl FnOnce(T, T) -> Action,
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             let kind = if access.reads_only() { AccessKind::AtomicRead } else { AccessKind::AtomicWrite };
             engine.reach(at(place), kind);
-            let read = access_within(engine, caller.pc, place, access, order, action);
+            let read = access_within(engine, caller.pc, place, access, order);
             engine.accessed_along_graph(at(place), caller);
             read
         })
@@ -40,7 +38,6 @@ unsafe fn access_within<T: Int>(
     place: *mut T,
     access: Access,
     order: Order,
-    action: impl FnOnce(T, T) -> Action,
 ) -> T {
     let thread = engine.current_id();
     if size_of::<T>() > size_of::<u64>() {
@@ -59,8 +56,28 @@ unsafe fn access_within<T: Int>(
         }
         let read = T::narrow(read.into());
         let newest = if matches!(access, Access::Store(_)) { place.read_volatile() } else { held };
-        engine.record(|| action(read, newest));
+        engine.record(|| action(place, access, order, read, newest));
         read
+    }
+}
+
+/// What to record of an access that read `read`, when memory held `newest` (for a store: holds then).
+fn action<T: Int>(place: *const T, access: Access, order: Order, read: T, newest: T) -> Action {
+    let (address, size) = (place.addr(), size_of::<T>() as u8);
+    let (value, newest) = (read.widen(), newest.widen());
+    let written = || access.writes(value as u64, size).map_or(0, u128::from);
+    match access {
+        Access::Load => Action::Load { address, size, order, value, newest },
+        Access::Store(value) => Action::Store { address, size, order, value: value.into(), newest },
+        Access::Rmw(op, _) => Action::Rmw { address, size, order, op, read: value, written: written() },
+        Access::Cas { expected, new, .. } => {
+            let (expected, new) = (expected.into(), new.into());
+            Action::Cas { address, size, order, expected, new, read: value, newest }
+        }
+        // A lock is taken when it is free, so nothing newer matters.
+        _ => {
+            Action::Cas { address, size, order, expected: value, new: written(), read: value, newest: value }
+        }
     }
 }
 
@@ -129,30 +146,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
     // SAFETY: the caller's.
     unsafe {
         let step = |engine: &mut Engine, place: *mut u32, access, order| {
-            let size = size_of::<u32>() as u8;
-            let address = place.addr();
-            access_within(engine, 0, place, access, order, |read: u32, newest| match access {
-                Access::Rmw(op, operand) => Action::Rmw {
-                    address,
-                    size,
-                    order,
-                    op,
-                    read: read.into(),
-                    written: read.apply(op, operand as u32).into(),
-                },
-                Access::Load => {
-                    Action::Load { address, size, order, value: read.into(), newest: newest.into() }
-                }
-                _ => Action::Cas {
-                    address,
-                    size,
-                    order,
-                    expected: read.into(),
-                    new: access.writes(read.into(), size).unwrap_or(0).into(),
-                    read: read.into(),
-                    newest: newest.into(),
-                },
-            })
+            access_within(engine, 0, place, access, order)
         };
         match call {
             StdCall::CondvarWait { condvar, mutex, deadline } => {
@@ -216,15 +210,7 @@ pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32)
         let after = once.read_volatile();
         if after != before {
             once.write_volatile(before);
-            let size = size_of::<u32>() as u8;
-            let (address, order) = (once.addr(), Order::Release);
-            access_within(engine, 0, once, Access::Store(after.into()), order, |_, newest| Action::Store {
-                address,
-                size,
-                order,
-                value: after.into(),
-                newest: newest.into(),
-            });
+            access_within(engine, 0, once, Access::Store(after.into()), Order::Release);
         }
     }
     engine.take_shared_step(Shared::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
