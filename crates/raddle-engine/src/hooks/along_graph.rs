@@ -158,7 +158,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
             }
             StdCall::CondvarNotify { condvar, count } => {
                 step(engine, condvar, Access::Rmw(Rmw::Add, 1), Order::Relaxed);
-                super::wake_at(engine, condvar.addr(), count, !0);
+                super::futexes::wake_at(engine, condvar.addr(), count, !0);
                 0
             }
             StdCall::LockShared { state } => {

@@ -1,0 +1,104 @@
+//! Calls of functions of std that wait for other threads or wake them.
+
+use super::atomics::access;
+use super::{along_graph, enter};
+use crate::engine::Engine;
+use crate::event::{Order, Pending};
+use crate::site::Site;
+
+/// A call of a function of std that waits for other threads or wakes them, and that is not instrumented.
+#[derive(Clone, Copy, Debug)]
+pub enum StdCall {
+    /// `Condvar::wait` or `wait_timeout`, with the time of the monotonic clock at which it ends.
+    CondvarWait {
+        /// The word of the condition variable.
+        condvar: *mut u32,
+        /// The word of the mutex.
+        mutex: *mut u32,
+        /// When it ends, if it does.
+        deadline: Option<u64>,
+    },
+    /// `Condvar::notify_one` or `notify_all`.
+    CondvarNotify {
+        /// The word of the condition variable.
+        condvar: *mut u32,
+        /// How many are woken.
+        count: u32,
+    },
+    /// The part of `RwLock::read` that waits.
+    LockShared {
+        /// The first word of the lock.
+        state: *mut u32,
+    },
+    /// The part of `RwLock::write` that waits.
+    LockAlone {
+        /// The first word of the lock.
+        state: *mut u32,
+    },
+    /// `thread::park` or `park_timeout`.
+    Park {
+        /// The word of the current thread.
+        state: *mut u32,
+        /// When it ends, if it does.
+        deadline: Option<u64>,
+    },
+}
+
+/// The current thread is about to call a function of std: what that does before it enters the kernel is a step of its own.
+/// Returns what the function returns if there is no need to call it: the exhaustive search takes its steps one by one.
+///
+/// # Safety
+/// As for [`super::fence`], and the objects of the call must be what it says.
+pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                return Some(along_graph::std_call(engine, call));
+            }
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+            if let StdCall::CondvarWait { mutex, .. } = call
+                && engine.remembers()
+            {
+                // It unlocks the mutex unseen; what others find there is nothing new if it was so before.
+                let held = mutex.read_volatile();
+                engine.remember_store(access(engine, Site::Std, mutex, Order::Release, held), 0);
+            }
+            None
+        })
+    }
+}
+
+/// The current thread is about to call `Once::call`. Returns what [`once_ends`] wants to know.
+///
+/// # Safety
+/// As for [`std_call`].
+pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                return along_graph::once_begins(engine, once);
+            }
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+            0
+        })
+    }
+}
+
+/// The current thread has called `Once::call`, or is unwinding from it.
+///
+/// # Safety
+/// As for [`std_call`].
+pub unsafe fn once_ends(engine: *mut Engine, once: *mut u32, before: u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                along_graph::once_ends(engine, once, before);
+            }
+        });
+    }
+}
