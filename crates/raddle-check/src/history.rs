@@ -162,12 +162,14 @@ impl<I, O> History<I, O> {
     }
 
     /// Records that operation `index` returned `output` at a time that comes from elsewhere.
+    #[cfg(feature = "formats")]
     pub(crate) fn respond_at(&mut self, index: usize, output: O, at: u64) {
         self.clock = self.clock.max(at.saturating_add(1));
         self.operations[index].outcome = Outcome::Returned { output, at };
     }
 
     /// Takes out the operations for which `keep` does not hold.
+    #[cfg(feature = "formats")]
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let mut index = 0;
         self.operations.retain(|_| {

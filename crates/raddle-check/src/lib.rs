@@ -38,6 +38,7 @@ mod contract;
 pub mod dual;
 mod engine;
 pub mod explain;
+#[cfg(feature = "formats")]
 pub mod format;
 pub mod history;
 pub mod model;

@@ -22,6 +22,7 @@ pub mod register;
 pub mod set;
 pub mod stack;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -225,6 +226,19 @@ fn sentence(name: &str, argument: impl std::fmt::Display, output: Option<&Value>
         Some(output) => format!("{name}({argument}) -> {output}"),
         None => format!("{name}({argument}) -> ?"),
     }
+}
+
+/// A state that is a map, in words.
+fn describe_map(map: &BTreeMap<Value, Value>) -> String {
+    let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+/// The memory of a state that is a map.
+fn map_bytes(map: &BTreeMap<Value, Value>) -> usize {
+    const NODE: usize = 40;
+    let entry = |(key, value): (&Value, &Value)| NODE + key.heap_bytes() + value.heap_bytes();
+    size_of_val(map) + map.iter().map(entry).sum::<usize>()
 }
 
 /// An output in which nil means `nothing` and an unseen one is a question mark.

@@ -7,6 +7,7 @@ mod heap;
 mod others;
 mod workload;
 
+use std::collections::{BinaryHeap, VecDeque};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -178,94 +179,78 @@ fn registers() {
 }
 
 fn collections() {
-    const OPERATIONS: [usize; 3] = [1000, 100_000, 1_000_000];
-    for operations in OPERATIONS {
-        let history = simulate(
-            operations,
-            16,
-            std::collections::VecDeque::new(),
-            |random, count| match random.below(2) {
-                0 => QueueOp::Enqueue(Value::Int(count as i64)),
-                _ => QueueOp::Dequeue,
-            },
-            |queue, op| match op {
-                QueueOp::Enqueue(value) => {
-                    queue.push_back(value.clone());
-                    Value::Nil
-                }
-                _ => queue.pop_front().unwrap_or_default(),
-            },
-        );
-        check("queue, unique values, 16 processes", &Checker::new(), &history, &Queue::new());
+    collection("queue", &Queue::new(), queue);
+    collection("stack", &Stack::new(), || Collection {
+        held: Vec::new(),
+        add: |count| StackOp::Push(Value::Int(count)),
+        remove: StackOp::Pop,
+        effect: |stack, op| match op {
+            StackOp::Push(value) => push_to(stack, Vec::push, value),
+            _ => stack.pop().unwrap_or_default(),
+        },
+    });
+    collection("priority queue", &PriorityQueue::new(), || Collection {
+        held: BinaryHeap::new(),
+        add: |count| PriorityQueueOp::Insert(Value::Int(count.wrapping_mul(7919) % 1_000_003)),
+        remove: PriorityQueueOp::Remove,
+        effect: |heap, op| match op {
+            PriorityQueueOp::Insert(value) => push_to(heap, BinaryHeap::push, value),
+            _ => heap.pop().unwrap_or_default(),
+        },
+    });
+}
+
+/// A collection to which operations add unique values, and from which they remove one.
+struct Collection<I, S> {
+    held: S,
+    add: fn(i64) -> I,
+    remove: I,
+    effect: fn(&mut S, &I) -> Value,
+}
+
+impl<I: Clone, S> Collection<I, S> {
+    fn simulate(self, random: Random, operations: usize, processes: usize) -> History<I, Value> {
+        let Collection { held, add, remove, effect } = self;
+        let input = |random: &mut Random, count| match random.below(2) {
+            0 => add(count as i64),
+            _ => remove.clone(),
+        };
+        simulate_with(random, operations, processes, held, input, effect)
     }
-    for operations in OPERATIONS {
-        let history = simulate(
-            operations,
-            16,
-            Vec::new(),
-            |random, count| match random.below(2) {
-                0 => StackOp::Push(Value::Int(count as i64)),
-                _ => StackOp::Pop,
-            },
-            |stack, op| match op {
-                StackOp::Push(value) => {
-                    stack.push(value.clone());
-                    Value::Nil
-                }
-                _ => stack.pop().unwrap_or_default(),
-            },
-        );
-        check("stack, unique values, 16 processes", &Checker::new(), &history, &Stack::new());
+}
+
+fn queue() -> Collection<QueueOp, VecDeque<Value>> {
+    Collection {
+        held: VecDeque::new(),
+        add: |count| QueueOp::Enqueue(Value::Int(count)),
+        remove: QueueOp::Dequeue,
+        effect: |queue, op| match op {
+            QueueOp::Enqueue(value) => push_to(queue, VecDeque::push_back, value),
+            _ => queue.pop_front().unwrap_or_default(),
+        },
     }
-    for operations in OPERATIONS {
-        let history = simulate(
-            operations,
-            16,
-            std::collections::BinaryHeap::new(),
-            |random, count| match random.below(2) {
-                0 => PriorityQueueOp::Insert(Value::Int((count as i64).wrapping_mul(7919) % 1_000_003)),
-                _ => PriorityQueueOp::Remove,
-            },
-            |heap, op| match op {
-                PriorityQueueOp::Insert(value) => {
-                    heap.push(value.clone());
-                    Value::Nil
-                }
-                _ => heap.pop().unwrap_or_default(),
-            },
-        );
-        check(
-            "priority queue, unique values, 16 processes",
-            &Checker::new(),
-            &history,
-            &PriorityQueue::new(),
-        );
+}
+
+fn push_to<S>(held: &mut S, push: fn(&mut S, Value), value: &Value) -> Value {
+    push(held, value.clone());
+    Value::Nil
+}
+
+fn collection<M, S>(name: &str, model: &M, begin: impl Fn() -> Collection<M::Input, S>)
+where
+    M: Model<Output = Value>,
+    M::Input: Clone,
+{
+    for operations in [1000, 100_000, 1_000_000] {
+        let history = begin().simulate(Random::new(operations as u64 + 16), operations, 16);
+        check(&format!("{name}, unique values, 16 processes"), &Checker::new(), &history, model);
     }
 }
 
 /// A great many histories of six operations on a queue. Here the first number is that of the histories.
 fn verifiers() {
     const HISTORIES: u64 = 100_000;
-    let history = |seed: u64| {
-        simulate_with(
-            Random::new(seed),
-            6,
-            2,
-            std::collections::VecDeque::new(),
-            |random, count| match random.below(2) {
-                0 => QueueOp::Enqueue(Value::Int(count as i64)),
-                _ => QueueOp::Dequeue,
-            },
-            |queue, op| match op {
-                QueueOp::Enqueue(value) => {
-                    queue.push_back(value.clone());
-                    Value::Nil
-                }
-                _ => queue.pop_front().unwrap_or_default(),
-            },
-        )
-    };
-    let histories: Vec<_> = (1..=HISTORIES).map(history).collect();
+    let histories: Vec<_> = (1..=HISTORIES).map(|seed| queue().simulate(Random::new(seed), 6, 2)).collect();
     let verdict = |accepted: usize| format!("{accepted} ok");
     let contracts =
         [Contract::Linearizable, Contract::Sequential, Contract::Relaxed(Relaxation::lateness(1))];

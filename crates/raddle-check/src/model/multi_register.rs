@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Named, misfit, sentence, unknown};
+use super::{Named, describe_map, map_bytes, misfit, sentence, unknown};
 use crate::model::Model;
 use crate::value::Value;
 
@@ -83,12 +83,11 @@ impl Model for MultiRegister {
     }
 
     fn describe_state(&self, state: &BTreeMap<Value, Value>) -> String {
-        let registers: Vec<String> = state.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-        format!("{{{}}}", registers.join(", "))
+        describe_map(state)
     }
 
     fn state_bytes(&self, state: &BTreeMap<Value, Value>) -> usize {
-        size_of_val(state) + state.iter().map(|(k, v)| 40 + k.heap_bytes() + v.heap_bytes()).sum::<usize>()
+        map_bytes(state)
     }
 }
 
