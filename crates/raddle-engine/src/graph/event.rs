@@ -71,6 +71,11 @@ impl Access {
         }
     }
 
+    /// Whether there are values with which the instruction has to wait.
+    pub(crate) fn may_wait(self) -> bool {
+        matches!(self, Access::Lock(_) | Access::LockShared | Access::LockAlone)
+    }
+
     /// Whether the instruction can be done when it reads this.
     pub(crate) fn accepts(self, read: u64) -> bool {
         match self {

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use super::bound::{Bound, Waits};
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
 use super::{Graph, Model, Scratch, covers};
@@ -153,6 +154,8 @@ pub struct Exhaustive {
     script: Option<Script>,
     /// Numbers of threads by parent and how many that had made before.
     children: Vec<(ThreadId, u32, ThreadId)>,
+    /// What is explored at most, if not everything.
+    bound: Option<Bound>,
 }
 
 impl Exhaustive {
@@ -175,7 +178,13 @@ impl Exhaustive {
             loops: Vec::new(),
             script: None,
             children: Vec::new(),
+            bound: None,
         }
+    }
+
+    /// Explores only what at most this many preemptions show: see [`bound`](super::bound).
+    pub(crate) fn with_preemptions(self, most: usize) -> Exhaustive {
+        Exhaustive { bound: Some(Bound::new(most)), ..self }
     }
 
     /// Makes one execution again.
@@ -249,11 +258,28 @@ impl Exhaustive {
                 None => self.add_otherwise(&work),
                 Some(read) => self.revisit(&work, read),
             };
-            if ready {
+            if ready && self.is_in_bounds(Bound::may_lead_within) {
                 return true;
             }
         }
         false
+    }
+
+    /// Whether the execution that was made, and that cannot go on, is one of those to be explored.
+    pub(crate) fn counts(&mut self) -> bool {
+        self.is_in_bounds(Bound::admits)
+    }
+
+    /// How many graphs were seen that exceed the bound on preemptions. If none did, everything was explored.
+    pub(crate) fn exceeded(&self) -> u64 {
+        self.bound.as_ref().map_or(0, |bound| bound.exceeded)
+    }
+
+    fn is_in_bounds(&mut self, judge: fn(&mut Bound, &Graph, &Exhaustive) -> bool) -> bool {
+        let Some(mut bound) = self.bound.take() else { return true };
+        let within = judge(&mut bound, self.graph(), self);
+        self.bound = Some(bound);
+        within
     }
 
     /// Whether something wrote to memory that is accessed atomically, without being seen: code that is not instrumented, or the
@@ -267,7 +293,7 @@ impl Exhaustive {
         self.graph().model
     }
 
-    fn graph(&self) -> &Graph {
+    pub(super) fn graph(&self) -> &Graph {
         &self.frames.last().expect("an execution has a graph").graph
     }
 
@@ -757,5 +783,23 @@ impl Exhaustive {
     fn note(&mut self, event: Event, rank: usize, revisit: Option<EventId>) {
         let frame = self.frames.last_mut().expect("an execution has a graph");
         frame.work.push(Work { at: frame.graph.len() as u32, event, rank, revisit });
+    }
+}
+
+impl Waits for Exhaustive {
+    fn waits(&self, event: &Event, value: u64) -> bool {
+        let past = self.graph().past_before(event);
+        let in_vain = || self.vain.contains_key(&Vain { thread: event.thread, past, value });
+        !event.access.accepts(value) || (!self.is_free(event.thread) && in_vain())
+    }
+
+    fn may_go_round(&self, event: &Event) -> bool {
+        let past = self.graph().past_before(event);
+        self.vain.keys().any(|vain| (vain.thread, vain.past) == (event.thread, past))
+    }
+
+    fn wanted(&self, thread: ThreadId) -> Option<Event> {
+        let event = (*self.waiting.get(usize::from(thread))?)?;
+        Some(Event { po: self.graph().events_of(thread), ..event })
     }
 }

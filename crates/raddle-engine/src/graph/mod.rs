@@ -7,6 +7,9 @@
 //! Events are kept in an order in which the execution can be made: each after those of its thread, and each read after its
 //! write.
 
+mod bound;
+#[cfg(test)]
+mod bound_tests;
 pub(crate) mod event;
 mod explore;
 mod places;
@@ -133,6 +136,12 @@ impl Graph {
     /// How many events a thread has.
     pub(crate) fn events_of(&self, thread: ThreadId) -> u32 {
         self.threads.get(usize::from(thread)).map_or(0, |events| events.len() as u32)
+    }
+
+    /// What the thread of an event had read before that, as a hash.
+    fn past_before(&self, event: &Event) -> u64 {
+        let before = self.threads[usize::from(event.thread)][..event.po as usize].last();
+        before.map_or(0, |&before| self.event(before).past)
     }
 
     /// What a thread has read so far, as a hash.

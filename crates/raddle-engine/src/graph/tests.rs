@@ -9,7 +9,7 @@ use crate::event::Order::{self, Acquire, Relaxed, Release, SeqCst};
 use crate::event::Rmw;
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(super) enum Step {
     Read(usize, Order),
     Write(usize, u64, Order),
     Add(usize, u64, Order),
@@ -30,9 +30,24 @@ fn explore(
     deadlocks: bool,
     stay: bool,
 ) -> (u64, BTreeSet<Vec<Vec<u64>>>) {
-    let mut search = Exhaustive::new(model);
     let mut executions = 0;
     let mut outcomes = BTreeSet::new();
+    run(&mut Exhaustive::new(model), program, deadlocks, stay, |_, reads| {
+        executions += 1;
+        outcomes.insert(reads);
+    });
+    (executions, outcomes)
+}
+
+/// Runs all executions, and says what was read in each.
+pub(super) fn run(
+    search: &mut Exhaustive,
+    program: &[Vec<Step>],
+    deadlocks: bool,
+    stay: bool,
+    mut ended: impl FnMut(&mut Exhaustive, Vec<Vec<u64>>),
+) {
+    let mut executions = 0;
     while search.begin() {
         let mut memory = [0u64; 8];
         let mut next = vec![0; program.len()];
@@ -102,9 +117,8 @@ fn explore(
         }
         executions += 1;
         assert!(executions < 1_000_000, "no end");
-        outcomes.insert(reads);
+        ended(search, reads);
     }
-    (executions, outcomes)
 }
 
 #[track_caller]
@@ -116,8 +130,8 @@ fn counts(sc: u64, rc11: u64, program: &[Vec<Step>]) {
     }
 }
 
-const X: usize = 0;
-const Y: usize = 1;
+pub(super) const X: usize = 0;
+pub(super) const Y: usize = 1;
 const Z: usize = 2;
 
 #[test]
@@ -355,40 +369,46 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
     (ends[0].len(), ends[1].len())
 }
 
+/// Two threads or more that take random steps, locks among them.
+pub(super) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
+    let mut rng = crate::rng::Rng::new(seed);
+    let threads = 2 + rng.below(most_threads - 1);
+    let most_steps = [5, 3, 2][threads - 2];
+    (0..threads)
+        .map(|_| {
+            let mut held = Vec::new();
+            let mut steps = Vec::new();
+            for _ in 0..1 + rng.below(most_steps) {
+                let place = rng.below(2);
+                let lock = 4 + rng.below(2);
+                steps.push(match rng.below(9) {
+                    0 | 1 => Read(place, SeqCst),
+                    2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
+                    4 => Add(place, 1, SeqCst),
+                    5 => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                    6 | 7 if !held.contains(&lock) => {
+                        held.push(lock);
+                        Lock(lock)
+                    }
+                    _ if !held.is_empty() => Unlock(held.remove(rng.below(held.len()))),
+                    _ => Read(place, SeqCst),
+                });
+            }
+            // Some keep what they hold.
+            if rng.below(4) > 0 {
+                steps.extend(held.into_iter().map(Unlock));
+            }
+            steps
+        })
+        .collect()
+}
+
 /// Programs of random steps, locks among them, against all their interleavings.
 #[test]
 fn random_programs_have_as_many_executions_as_interleavings_tell_apart() {
     let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     for seed in 0..cases {
-        let mut rng = crate::rng::Rng::new(seed);
-        let threads = 2 + rng.below(2);
-        let program: Vec<Vec<Step>> = (0..threads)
-            .map(|_| {
-                let mut held = Vec::new();
-                let mut steps = Vec::new();
-                for _ in 0..1 + rng.below(if threads == 3 { 3 } else { 5 }) {
-                    let place = rng.below(2);
-                    let lock = 4 + rng.below(2);
-                    steps.push(match rng.below(9) {
-                        0 | 1 => Read(place, SeqCst),
-                        2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
-                        4 => Add(place, 1, SeqCst),
-                        5 => Cas(place, rng.below(2) as u64, 2, SeqCst),
-                        6 | 7 if !held.contains(&lock) => {
-                            held.push(lock);
-                            Lock(lock)
-                        }
-                        _ if !held.is_empty() => Unlock(held.remove(rng.below(held.len()))),
-                        _ => Read(place, SeqCst),
-                    });
-                }
-                // Some keep what they hold.
-                if rng.below(4) > 0 {
-                    steps.extend(held.into_iter().map(Unlock));
-                }
-                steps
-            })
-            .collect();
+        let program = random_program(seed, 3);
         let (ended, stuck) = brute_force(&program);
         for stay in [false, true] {
             for model in [Model::Sc, Model::Rc11] {
