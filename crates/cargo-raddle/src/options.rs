@@ -23,7 +23,8 @@ pub(crate) struct Variable {
 pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_STRATEGY", "how the next schedule is picked", check_strategy),
     public("RADDLE_MEMORY", "which values a read may see", check_memory),
-    public("RADDLE_SEED", "seed of the search", check_seed),
+    public("RADDLE_PREEMPTIONS", "preemptions in one execution at most", check_number),
+    public("RADDLE_SEED", "seed of the search", check_number),
     public("RADDLE_EXECUTIONS", "number of executions at most", check_count),
     public("RADDLE_BUDGET", "time for each exploration", check_duration),
     public("RADDLE_MAX_STEPS", "events in one execution at most", check_count),
@@ -58,6 +59,9 @@ pub(crate) struct RaddleOptions {
     /// Which values a read may see: sc, rc11
     #[arg(long, value_name = "MODEL", allow_hyphen_values = true)]
     pub(crate) memory: Option<String>,
+    /// Preemptions in one execution at most, for exhaustive and bounded
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) preemptions: Option<String>,
     /// Seed of the search
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) seed: Option<String>,
@@ -105,6 +109,7 @@ impl RaddleOptions {
         let options = [
             ("RADDLE_STRATEGY", &self.strategy),
             ("RADDLE_MEMORY", &self.memory),
+            ("RADDLE_PREEMPTIONS", &self.preemptions),
             ("RADDLE_SEED", &self.seed),
             ("RADDLE_EXECUTIONS", &self.executions),
             ("RADDLE_BUDGET", &self.budget),
@@ -200,7 +205,7 @@ fn check_memory(value: &str) -> Result<(), String> {
     one_of(value, &["sc", "rc11"])
 }
 
-fn check_seed(value: &str) -> Result<(), String> {
+fn check_number(value: &str) -> Result<(), String> {
     value.parse::<u64>().map(drop).map_err(|_| "a whole number from 0 to 18446744073709551615".into())
 }
 
@@ -298,6 +303,8 @@ mod tests {
     fn numbers_durations_and_choices() {
         good("RADDLE_SEED", &["0", "18446744073709551615"]);
         bad("RADDLE_SEED", &["", "-1", "0x10", "18446744073709551616"]);
+        good("RADDLE_PREEMPTIONS", &["0", "2"]);
+        bad("RADDLE_PREEMPTIONS", &["", "few"]);
         good("RADDLE_EXECUTIONS", &["1", "100000"]);
         bad("RADDLE_EXECUTIONS", &["0", "many"]);
         good("RADDLE_BUDGET", &["500ms", "10s", "2m", "1h", "1.5s"]);
@@ -331,9 +338,10 @@ mod tests {
             suppress: Some("my_crate::*".into()),
             check_leaks: Some("on".into()),
             memory: Some("rc11".into()),
+            preemptions: Some("0".into()),
             stack_size: Some("65536".into()),
         };
-        assert_eq!(all.variables().len(), 15);
+        assert_eq!(all.variables().len(), 16);
         all.check().unwrap();
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));

@@ -111,6 +111,8 @@ pub enum Outcome {
     },
     /// Not a failure: the execution shows nothing that others do not.
     Abandoned,
+    /// Not a failure: every interleaving that shows the execution takes more preemptions than were asked for.
+    Exceeded,
     /// Not a failure: something was learned that the execution should have known from the beginning.
     Again,
 }
@@ -311,6 +313,7 @@ impl Engine {
             GLOBAL.in_engine.set(true);
             (*this).record_crash();
             (*this).look_for_leaks();
+            (*this).hold_to_bound();
             let outcome = judge(&(*this).ended());
             (*this).outcome = Some(outcome);
             (*this).end()

@@ -46,6 +46,8 @@ pub struct Config {
     pub roll_back_pages: bool,
     /// Whether every execution is to be explored once.
     pub exhaustive: bool,
+    /// How many preemptions the executions of an exhaustive search may take.
+    pub preemptions: Option<usize>,
     /// Whether each execution is made in a process of its own.
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
@@ -90,6 +92,8 @@ pub struct SearchReport {
     pub executions: u64,
     /// Explorations that were cut because they show nothing new.
     pub blocked: u64,
+    /// Execution graphs that the exhaustive search saw, and left, because they take too many preemptions.
+    pub exceeded: u64,
     /// Whether the exhaustive search saw effects of code that it does not see: what it says is then not sure.
     pub unsure: bool,
     /// Whether the strategy has explored all it can reach.
@@ -187,7 +191,11 @@ impl<'a> Search<'a> {
         // SAFETY: the engine was just made.
         unsafe {
             if config.exhaustive {
-                (*engine).exhaustive = Some(Box::new(Exhaustive::new(config.memory)));
+                let graphs = Exhaustive::new(config.memory);
+                (*engine).exhaustive = Some(Box::new(match config.preemptions {
+                    Some(most) => graphs.with_preemptions(most),
+                    None => graphs,
+                }));
                 // What reads see is said by the graph; only clocks are kept.
                 (*engine).memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
             } else if config.memory == Model::Rc11 || config.clocks || config.races {
@@ -281,6 +289,7 @@ impl<'a> Search<'a> {
         // SAFETY: the engine lives as long as `self`.
         let graphs = unsafe { (*self.engine).exhaustive.as_ref() };
         report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
+        report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
         report.elapsed = begin.elapsed();
         report
     }
@@ -326,7 +335,7 @@ impl<'a> Search<'a> {
         engine.strategy.end(engine.schedule.len());
         report.steps += engine.steps;
         report.switches += engine.switches;
-        if outcome == Outcome::Again {
+        if matches!(outcome, Outcome::Again | Outcome::Exceeded) {
             report.executions -= 1;
             return None;
         }

@@ -26,6 +26,8 @@ pub struct Ran {
     pub complete: bool,
     /// Whether the search had to be given up, because the program does something that it cannot follow.
     pub given_up: bool,
+    /// How many preemptions executions could take, if there are others that take more.
+    pub preemptions: Option<usize>,
 }
 
 impl fmt::Display for Ran {
@@ -37,9 +39,12 @@ impl fmt::Display for Ran {
         if self.allocation != Allocation::Quarantine {
             write!(f, " {}", self.allocation)?;
         }
-        match (self.given_up, self.complete) {
-            (true, _) => write!(f, " (given up)"),
-            (_, true) => write!(f, " (all {})", self.executions),
+        match (self.given_up, self.complete, self.preemptions) {
+            (true, ..) => write!(f, " (given up)"),
+            (_, true, None) => write!(f, " (all {})", self.executions),
+            (_, true, Some(most)) => {
+                write!(f, " (all {} that take at most {most} preemptions)", self.executions)
+            }
             _ => write!(f, " ({})", self.executions),
         }
     }
@@ -153,6 +158,7 @@ mod tests {
             executions: if complete { 3 } else { options.executions },
             complete,
             given_up: false,
+            preemptions: None,
         }
     }
 

@@ -56,6 +56,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
     match outcome {
         Outcome::Passed
         | Outcome::Abandoned
+        | Outcome::Exceeded
         | Outcome::Again
         | Outcome::Diverged { .. }
         | Outcome::Unsupported { .. } => {
@@ -81,7 +82,7 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Again | Outcome::Diverged { .. } | Outcome::Unsupported { .. } => {
+        Outcome::Passed | Outcome::Abandoned | Outcome::Exceeded | Outcome::Again | Outcome::Diverged { .. } | Outcome::Unsupported { .. } => {
             String::new()
         }
         Outcome::Panic { .. } => said(),

@@ -76,6 +76,26 @@ impl Explorer {
         self
     }
 
+    /// Explores only what interleavings with at most this many preemptions show: changes of thread while the thread that ran
+    /// could go on. A thread that has ended, or waits for a lock, for another thread or for the condition of a loop, cannot go on. An
+    /// access that does not go to the newest write, as the memory model may allow, counts as one preemption.
+    ///
+    /// With [`Strategy::Exhaustive`], each execution that some such interleaving shows is made once, and
+    /// [`Report::complete`] says whether all of them were made; [`Report::exceeded`] says whether there are others. A
+    /// failure is reported even if it takes more preemptions. [`Strategy::Bounded`] makes the interleavings themselves; the other
+    /// strategies take as many preemptions as they like.
+    ///
+    /// ```
+    /// use raddle::{Explorer, Memory, Strategy};
+    ///
+    /// let report = Explorer::new().strategy(Strategy::Exhaustive).memory(Memory::Sc).preemptions(2).run(|| ());
+    /// assert!(report.complete && report.exceeded == 0);
+    /// ```
+    pub fn preemptions(mut self, most: usize) -> Explorer {
+        self.options.preemptions = Some(most);
+        self
+    }
+
     /// The seed of the search.
     pub fn seed(mut self, seed: u64) -> Explorer {
         self.options.seed = seed;
@@ -235,6 +255,7 @@ impl Explorer {
         Ok(Report {
             executions: report.executions,
             blocked: report.blocked,
+            exceeded: report.exceeded,
             complete: report.complete,
             outcomes,
             events: report.steps,
@@ -304,10 +325,12 @@ fn search(
             executions: report.executions,
             complete: report.complete,
             given_up: report.failure.is_some() || report.unsure,
+            preemptions: options.preemptions.filter(|_| report.exceeded > 0),
         };
         portfolio.made(&ran, report.elapsed);
         all.executions += report.executions;
         all.blocked += report.blocked;
+        all.exceeded += report.exceeded;
         all.steps += report.steps;
         all.switches += report.switches;
         all.elapsed += report.elapsed;
@@ -434,6 +457,7 @@ pub(crate) fn config(
             Some(file) => file.failure.found_by.strategy == Strategy::Exhaustive.to_string(),
             None => options.strategy == Strategy::Exhaustive,
         },
+        preemptions: options.preemptions,
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         prove_spins: false,
@@ -504,11 +528,12 @@ pub(crate) fn style() -> Style {
 
 pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
     let (strategy, seed) = (options.strategy.clone(), options.seed);
+    let preemptions = options.preemptions.unwrap_or(usize::MAX);
     move || match strategy {
         Strategy::Random => Box::new(Random::new(seed)),
         Strategy::Pct(depth) => Box::new(Pct::new(seed, depth)),
         Strategy::Pos => Box::new(Pos::new(seed)),
-        Strategy::Bounded(most) => Box::new(Bounded::new(seed, most)),
+        Strategy::Bounded(most) => Box::new(Bounded::new(seed, most.min(preemptions))),
         Strategy::RoundRobin => Box::new(RoundRobin::new()),
         // It chooses by execution graphs, and a portfolio chooses others.
         Strategy::Exhaustive | Strategy::Auto => Box::new(RoundRobin::new()),

@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | `RADDLE_STRATEGY` | `strategy` | `random`, `pct:<depth>`, `pos`, `bounded:<preemptions>`, `round-robin`, `exhaustive`, `auto`, `schedule:<choices>` | `auto` |
 //! | `RADDLE_MEMORY` | `memory` | `sc`, `rc11` | both for `auto`, `rc11` for `exhaustive`, else `sc` |
+//! | `RADDLE_PREEMPTIONS` | `preemptions` | preemptions in one execution at most, for `exhaustive` and `bounded` | any number |
 //! | `RADDLE_SEED` | `seed` | seed of the search | 0 |
 //! | `RADDLE_EXECUTIONS` | `executions` | executions at most | 10000 |
 //! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | none |
@@ -100,6 +101,7 @@ pub(crate) struct Options {
     pub(crate) chosen_by_portfolio: bool,
     /// None: what suits the strategy.
     pub(crate) memory: Option<Memory>,
+    pub(crate) preemptions: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) executions: u64,
     pub(crate) budget: Option<Duration>,
@@ -122,6 +124,7 @@ impl Default for Options {
             strategy: Strategy::Auto,
             chosen_by_portfolio: false,
             memory: None,
+            preemptions: None,
             seed: 0,
             executions: 10_000,
             budget: None,
@@ -181,6 +184,7 @@ impl Options {
         match name {
             "RADDLE_STRATEGY" => self.strategy = value.parse()?,
             "RADDLE_MEMORY" => self.memory = Some(value.parse()?),
+            "RADDLE_PREEMPTIONS" => self.preemptions = Some(number(value)? as usize),
             "RADDLE_SEED" => self.seed = number(value)?,
             "RADDLE_EXECUTIONS" => self.executions = number(value)?,
             "RADDLE_BUDGET" => {

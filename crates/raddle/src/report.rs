@@ -14,6 +14,9 @@ pub struct Report<T> {
     /// Explorations that were cut because a thread only waited for what another execution shows too. They are not counted
     /// as executions.
     pub blocked: u64,
+    /// Explorations that were cut, and executions that are not counted, because they take more than the
+    /// [`preemptions`](crate::Explorer::preemptions) asked for. If there are none, the bound did not matter.
+    pub exceeded: u64,
     /// Whether every execution within the bounds was made.
     pub complete: bool,
     /// What the closure returned, and how often.

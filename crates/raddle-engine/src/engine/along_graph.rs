@@ -171,6 +171,16 @@ impl Engine {
         self.graph().last_of(thread)
     }
 
+    /// Takes an execution that passed back if it takes more preemptions than were asked for. Failures are failures.
+    pub(super) fn hold_to_bound(&mut self) {
+        if self.outcome == Some(Outcome::Passed)
+            && let Some(graphs) = &mut self.exhaustive
+            && !graphs.counts()
+        {
+            self.outcome = Some(Outcome::Exceeded);
+        }
+    }
+
     /// The number of the thread that the current one is about to make.
     pub(crate) fn next_child(&mut self) -> ThreadId {
         let parent = self.current;

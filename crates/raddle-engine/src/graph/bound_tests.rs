@@ -128,9 +128,7 @@ fn cost_by_definition(graph: &Graph, search: &Exhaustive) -> usize {
             let next = |thread: usize| graph.threads[thread].get(view[thread] as usize).copied();
             let can_go_on = current < graph.threads.len()
                 && match next(current).map(|id| *graph.event(id)).or(self.wanted[current]) {
-                    Some(event) if event.place != NONE => {
-                        event.access.accepts(self.value(view, event.place))
-                    }
+                    Some(event) if event.place != NONE => event.access.accepts(self.value(view, event.place)),
                     event => event.is_some(),
                 };
             let mut fewest = usize::MAX;

@@ -120,7 +120,11 @@ impl Machine<'_> {
             // Neither right nor wrong: the engine takes them back.
             if matches!(
                 outcome,
-                Outcome::Passed | Outcome::Diverged { .. } | Outcome::Abandoned | Outcome::Again
+                Outcome::Passed
+                    | Outcome::Diverged { .. }
+                    | Outcome::Abandoned
+                    | Outcome::Exceeded
+                    | Outcome::Again
             ) {
                 return outcome;
             }
