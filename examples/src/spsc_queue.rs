@@ -22,15 +22,26 @@ impl<const N: usize> Default for SpscQueue<N> {
     }
 }
 
+/// Positions that the other side reads are sequentially consistent: with release and acquire, no value would be lost, but the
+/// producer could find the queue full while the consumer finds it empty, and no order of the operations explains that.
 impl<const N: usize> SpscQueue<N> {
     /// Appends a value, unless the queue is full.
     pub fn push(&self, value: u32) -> bool {
+        self.push_by(value, Ordering::SeqCst, Ordering::SeqCst)
+    }
+
+    /// [`push`](Self::push) that may find a queue full which has become empty.
+    pub fn push_releasing(&self, value: u32) -> bool {
+        self.push_by(value, Ordering::Acquire, Ordering::Release)
+    }
+
+    fn push_by(&self, value: u32, load: Ordering, store: Ordering) -> bool {
         let tail = self.tail.load(Ordering::Relaxed);
-        if tail - self.head.load(Ordering::Acquire) == N {
+        if tail - self.head.load(load) == N {
             return false;
         }
         self.slots[tail % N].store(value, Ordering::Relaxed);
-        self.tail.store(tail + 1, Ordering::Release);
+        self.tail.store(tail + 1, store);
         true
     }
 
@@ -48,11 +59,11 @@ impl<const N: usize> SpscQueue<N> {
     /// Takes the oldest value.
     pub fn pop(&self) -> Option<u32> {
         let head = self.head.load(Ordering::Relaxed);
-        if head == self.tail.load(Ordering::Acquire) {
+        if head == self.tail.load(Ordering::SeqCst) {
             return None;
         }
         let value = self.slots[head % N].load(Ordering::Relaxed);
-        self.head.store(head + 1, Ordering::Release);
+        self.head.store(head + 1, Ordering::SeqCst);
         Some(value)
     }
 }

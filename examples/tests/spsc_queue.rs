@@ -47,6 +47,23 @@ fn a_push_and_a_pop_are_enough() {
     assert_eq!(pop.result.as_deref(), Some("Some(0)"));
 }
 
+#[derive(Default)]
+struct ReleasingQueueTest(SpscQueue<2>);
+
+/// Only a weak memory shows this: the producer sees an old head, and the consumer an old tail.
+#[raddle::test(fails = IncorrectResults)]
+impl ReleasingQueueTest {
+    #[operation(group = "producer")]
+    fn push(&self, value: u32) -> bool {
+        self.0.push_releasing(value)
+    }
+
+    #[operation(group = "consumer")]
+    fn pop(&self) -> Option<u32> {
+        self.0.pop()
+    }
+}
+
 /// The same queue where nothing says that there is only one producer.
 #[derive(Default)]
 struct SharedQueueTest(SpscQueue<2>);

@@ -8,6 +8,7 @@ mod along_graph;
 mod atomics;
 mod futexes;
 mod memory;
+mod operations;
 mod std_calls;
 mod threads;
 mod time;
@@ -15,16 +16,15 @@ mod time;
 pub use atomics::*;
 pub use futexes::*;
 pub use memory::*;
+pub use operations::*;
 pub use std_calls::*;
 pub use threads::*;
 pub use time::*;
 
 use crate::engine::Engine;
-use crate::event::{Pending, Rmw};
+use crate::event::Rmw;
 use crate::global::GLOBAL;
 use crate::memory::Place;
-use crate::thread::ThreadId;
-use crate::trace::Action;
 
 /// Where in the program an atomic access comes from.
 #[derive(Clone, Copy, Debug)]
@@ -94,41 +94,4 @@ unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine) -> T) -> 
 #[inline(always)]
 fn at<T>(place: *const T) -> Place {
     Place { address: place.addr(), size: size_of::<T>() as u8 }
-}
-
-/// Records something that has no effect on the execution, if a trace is wanted.
-///
-/// # Safety
-/// As for [`fence`].
-pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
-    // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| engine.record(action)) };
-}
-
-/// The current thread is about to begin an operation: others may go first, so that what they have done by then comes
-/// before it in real time.
-///
-/// # Safety
-/// As for [`fence`].
-pub unsafe fn operation_begins(engine: *mut Engine) {
-    // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| engine.point(Pending::NOTHING)) };
-}
-
-/// Writes down what the current thread has seen of the first threads: how far each of them had come in what happened before
-/// now. False if nobody keeps count.
-///
-/// # Safety
-/// As for [`fence`].
-pub unsafe fn seen_of_threads(engine: *mut Engine, seen: &mut [u32]) -> bool {
-    // SAFETY: the caller's.
-    unsafe {
-        enter(engine, |engine| {
-            let me = engine.current_id();
-            let Some(memory) = &engine.memory else { return false };
-            let clock = &memory.sync.view(me).clock;
-            seen.iter_mut().enumerate().for_each(|(thread, time)| *time = clock.get(thread as ThreadId));
-            true
-        })
-    }
 }

@@ -25,6 +25,15 @@ impl Ended<'_> {
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()
     }
+
+    /// When each event of an execution happens that follows a graph: an order that sequential consistency allows, and in which
+    /// each operation begins at one moment. None if there is no such order; then the graph is that of no execution.
+    ///
+    /// # Panics
+    /// If the execution follows no graph.
+    pub fn moments(&self) -> Option<Vec<u32>> {
+        self.engine.exhaustive.as_ref().expect("it follows a graph").moments()
+    }
 }
 
 /// Says how an execution is to count: as the engine says, or otherwise. What it allocates is the engine's and stays.

@@ -48,6 +48,8 @@ pub struct Config {
     pub exhaustive: bool,
     /// How many preemptions the executions of an exhaustive search may take.
     pub preemptions: Option<usize>,
+    /// Whether such a search ends as soon as it is not sure of what it says.
+    pub only_if_sure: bool,
     /// Whether each execution is made in a process of its own.
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
@@ -262,6 +264,10 @@ impl<'a> Search<'a> {
             }
             // SAFETY: as above.
             let engine = unsafe { &mut *self.engine };
+            if self.config.only_if_sure && engine.exhaustive.as_ref().is_some_and(|graphs| graphs.is_unsure())
+            {
+                break;
+            }
             if engine.all_ticks != checked {
                 checked = engine.all_ticks;
                 if self.config.budget.is_some_and(|budget| begin.elapsed() >= budget) {

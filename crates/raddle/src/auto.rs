@@ -4,9 +4,14 @@
 //! 2. Exhaustive search under the weak memory model. If it comes to its end, everything is known; memory that is used again at
 //!    once is then looked at in the same way, and that is all.
 //! 3. Otherwise samples of several kinds, under both memory models and with both ways to treat freed memory.
+//!
+//! Scenarios of declarative tests have a portfolio of their own. Sequential consistency is not part of the weak memory model
+//! there: it orders operations by time, which that does not know. So both are searched to the end, if they have one.
 
 use std::fmt;
 use std::time::Duration;
+
+use raddle_engine::SearchReport;
 
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 
@@ -28,6 +33,27 @@ pub struct Ran {
     pub given_up: bool,
     /// How many preemptions executions could take, if there are others that take more.
     pub preemptions: Option<usize>,
+}
+
+impl Ran {
+    /// The search with these options came to this.
+    pub(crate) fn of(options: &Options, report: &SearchReport, complete: bool, given_up: bool) -> Ran {
+        let counted = options.strategy == Strategy::Exhaustive;
+        Ran {
+            strategy: options.strategy.clone(),
+            memory: options.memory(),
+            allocation: options.allocation,
+            executions: report.executions,
+            complete,
+            given_up,
+            preemptions: options.preemptions.filter(|_| !counted || report.exceeded > 0),
+        }
+    }
+
+    /// Whether everything is known that there is under the memory model, within the preemptions that were asked for.
+    pub(crate) fn is_exhaustive(&self) -> bool {
+        self.complete && matches!(self.strategy, Strategy::Exhaustive | Strategy::Bounded(usize::MAX))
+    }
 }
 
 impl fmt::Display for Ran {
@@ -80,46 +106,87 @@ const PHASES: [Phase; 10] = [
     phase(|| Strategy::Pos, Sc, Reuse, 8),
 ];
 
+/// Those of a scenario: interleavings with few changes of thread first, because they are easy to understand.
+const SCENARIO: [Phase; 8] = [
+    phase(|| Strategy::Bounded(2), Sc, Quarantine, 8),
+    phase(|| Strategy::Exhaustive, Sc, Quarantine, 30),
+    phase(|| Strategy::Exhaustive, Rc11, Quarantine, 24),
+    phase(|| Strategy::Exhaustive, Rc11, Reuse, 8),
+    phase(|| Strategy::Pos, Rc11, Quarantine, 10),
+    phase(|| Strategy::Pct(3), Sc, Quarantine, 10),
+    phase(|| Strategy::Random, Rc11, Reuse, 6),
+    phase(|| Strategy::Bounded(usize::MAX), Sc, Quarantine, 12),
+];
+
+/// What is known of a scenario before it is searched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope {
+    /// In so many ways at least its operations come before one another in time.
+    pub(crate) orders: u64,
+    /// Whether the contract can do without time.
+    pub(crate) weak: bool,
+    /// Whether what is asked can be seen in execution graphs.
+    pub(crate) exhaustible: bool,
+}
+
 /// What is left to spend.
 pub(crate) struct Portfolio {
+    phases: &'static [Phase],
+    scenario: Option<Scope>,
     executions: u64,
     budget: Option<Duration>,
     next: usize,
-    /// Whether the exhaustive search came to its end.
-    exhausted: bool,
+    /// The memory models of which everything is known.
+    exhausted: Vec<Memory>,
+    /// Whether an exhaustive search could not follow the program.
+    given_up: bool,
+    /// How many events an execution makes, by the first search.
+    events: Option<u64>,
 }
 
 impl Portfolio {
     pub(crate) fn new(options: &Options) -> Portfolio {
-        Portfolio { executions: options.executions, budget: options.budget, next: 0, exhausted: false }
+        Portfolio {
+            phases: &PHASES,
+            scenario: None,
+            executions: options.executions,
+            budget: options.budget,
+            next: 0,
+            exhausted: Vec::new(),
+            given_up: false,
+            events: None,
+        }
+    }
+
+    pub(crate) fn of_scenario(options: &Options, scope: Scope) -> Portfolio {
+        Portfolio { phases: &SCENARIO, scenario: Some(scope), ..Portfolio::new(options) }
     }
 
     /// The options of the next search. None if all is done or spent.
     pub(crate) fn next(&mut self, options: &Options, instrumented: bool) -> Option<Options> {
         loop {
-            let phase = *PHASES.get(self.next)?;
+            let phase = *self.phases.get(self.next)?;
             self.next += 1;
+            if self.executions == 0 || self.budget == Some(Duration::ZERO) {
+                return None;
+            }
+            let rest: u32 = self.phases[self.next..].iter().map(|phase| phase.share).sum();
+            let part = |whole: u128| whole * u128::from(phase.share) / u128::from(phase.share + rest);
+            let executions = (part(self.executions.into()) as u64).max(1);
             let strategy = (phase.strategy)();
             let exhaustive = strategy == Strategy::Exhaustive;
             let possible = !exhaustive
                 || (instrumented
                     && options.backend == Backend::Coroutines
-                    && options.isolation == Isolation::Rollback);
+                    && options.isolation == Isolation::Rollback
+                    && self.may_be_exhausted(phase.memory, executions));
             // Where nothing is left to be found, only the other way to treat memory may show more; and only then is it worth it.
             let wanted = match (exhaustive, phase.allocation) {
-                (true, Reuse) => self.exhausted,
-                _ => !self.exhausted,
+                (true, Reuse) => self.is_exhausted(phase.memory),
+                _ => !self.is_exhausted(phase.memory),
             };
-            let chosen = options.memory.is_none_or(|memory| memory == phase.memory || exhaustive)
-                && (options.allocation == Quarantine || phase.allocation == Reuse);
-            if !possible || !wanted || !chosen {
+            if !possible || !wanted || !self.is_chosen(&phase, options) {
                 continue;
-            }
-            let rest: u32 = PHASES[self.next..].iter().map(|phase| phase.share).sum();
-            let part = |whole: u128| whole * u128::from(phase.share) / u128::from(phase.share + rest);
-            let executions = (part(self.executions.into()) as u64).max(1);
-            if self.executions == 0 || self.budget == Some(Duration::ZERO) {
-                return None;
             }
             return Some(Options {
                 strategy,
@@ -127,22 +194,74 @@ impl Portfolio {
                 memory: Some(options.memory.unwrap_or(phase.memory)),
                 allocation: phase.allocation,
                 executions,
+                max_steps: if exhaustive { self.most_events(options) } else { options.max_steps },
                 budget: self.budget.map(|budget| Duration::from_nanos(part(budget.as_nanos()) as u64)),
                 ..options.clone()
             });
         }
     }
 
-    /// A search was made.
-    pub(crate) fn made(&mut self, ran: &Ran, elapsed: Duration) {
-        self.executions = self.executions.saturating_sub(ran.executions);
-        self.budget = self.budget.map(|budget| budget.saturating_sub(elapsed));
-        self.exhausted |= ran.complete && ran.strategy == Strategy::Exhaustive;
+    /// Whether the options leave room for the phase.
+    fn is_chosen(&self, phase: &Phase, options: &Options) -> bool {
+        let memory = match self.scenario {
+            // The one exhaustive search takes whatever model is asked for.
+            None => {
+                (phase.strategy)() == Strategy::Exhaustive || self.models(options).contains(&phase.memory)
+            }
+            Some(_) => self.models(options).contains(&phase.memory),
+        };
+        memory && (options.allocation == Quarantine || phase.allocation == Reuse)
     }
 
-    /// Whether everything was explored.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.exhausted
+    /// The memory models to be searched.
+    fn models(&self, options: &Options) -> Vec<Memory> {
+        let weak = self.scenario.is_none_or(|scope| scope.weak);
+        let asked = |memory: &Memory| match options.memory {
+            Some(asked) => *memory == asked,
+            None => *memory == Sc || weak,
+        };
+        [Sc, Rc11].into_iter().filter(asked).collect()
+    }
+
+    /// Whether an exhaustive search might come to its end.
+    fn may_be_exhausted(&self, memory: Memory, executions: u64) -> bool {
+        let Some(scope) = self.scenario else { return !self.given_up };
+        scope.exhaustible && !self.given_up && (memory != Sc || scope.orders <= executions)
+    }
+
+    /// How many events an execution of an exhaustive search may make. Where operations try again and again until they succeed, and
+    /// each time leave something behind, a search that goes deep first would find ever longer executions.
+    fn most_events(&self, options: &Options) -> u64 {
+        let usual = self.events.filter(|_| self.scenario.is_some());
+        usual.map_or(options.max_steps, |usual| options.max_steps.min(8 * usual + 200))
+    }
+
+    /// Whether everything is known that there is under a memory model. In a closure, what sequential consistency allows is part
+    /// of what the weak model allows.
+    fn is_exhausted(&self, memory: Memory) -> bool {
+        match self.scenario {
+            None => !self.exhausted.is_empty(),
+            Some(_) => self.exhausted.contains(&memory),
+        }
+    }
+
+    /// A search was made.
+    pub(crate) fn made(&mut self, ran: &Ran, report: &SearchReport) {
+        self.executions = self.executions.saturating_sub(ran.executions);
+        self.budget = self.budget.map(|budget| budget.saturating_sub(report.elapsed));
+        self.events.get_or_insert(report.steps / report.executions.max(1));
+        if ran.is_exhaustive() {
+            self.exhausted.push(ran.memory);
+        }
+        self.given_up |= ran.given_up;
+    }
+
+    /// Whether everything was explored that the options ask for.
+    pub(crate) fn is_complete(&self, options: &Options) -> bool {
+        match self.scenario {
+            None => !self.exhausted.is_empty(),
+            Some(_) => self.models(options).iter().all(|memory| self.exhausted.contains(memory)),
+        }
     }
 }
 
@@ -170,7 +289,7 @@ mod tests {
         while let Some(phase) = portfolio.next(&options, true) {
             spent += phase.executions;
             seen.push((phase.memory(), phase.allocation));
-            portfolio.made(&ran(&phase, false), Duration::ZERO);
+            portfolio.made(&ran(&phase, false), &SearchReport::default());
         }
         assert_eq!(spent, options.executions);
         assert!(seen.contains(&(Sc, Quarantine)) && seen.contains(&(Rc11, Reuse)));
@@ -182,7 +301,7 @@ mod tests {
         let mut portfolio = Portfolio::new(&options);
         let phase = portfolio.next(&options, true).unwrap();
         assert_eq!(phase.executions, 1);
-        portfolio.made(&ran(&phase, false), Duration::ZERO);
+        portfolio.made(&ran(&phase, false), &SearchReport::default());
         assert!(portfolio.next(&options, true).is_none());
     }
 
@@ -193,11 +312,11 @@ mod tests {
         let mut strategies = Vec::new();
         while let Some(phase) = portfolio.next(&options, true) {
             strategies.push((phase.strategy.clone(), phase.allocation));
-            portfolio.made(&ran(&phase, phase.strategy == Strategy::Exhaustive), Duration::ZERO);
+            portfolio.made(&ran(&phase, phase.strategy == Strategy::Exhaustive), &SearchReport::default());
         }
         let exhaustive = |allocation| (Strategy::Exhaustive, allocation);
         assert_eq!(strategies[1..], [exhaustive(Quarantine), exhaustive(Reuse)]);
-        assert!(portfolio.is_complete());
+        assert!(portfolio.is_complete(&options));
     }
 
     #[test]
@@ -206,7 +325,53 @@ mod tests {
         let mut portfolio = Portfolio::new(&options);
         while let Some(phase) = portfolio.next(&options, true) {
             assert_eq!(phase.memory(), Sc);
-            portfolio.made(&ran(&phase, false), Duration::ZERO);
+            portfolio.made(&ran(&phase, false), &SearchReport::default());
         }
+    }
+
+    fn scenario(options: &Options, orders: u64) -> Portfolio {
+        Portfolio::of_scenario(options, Scope { orders, weak: true, exhaustible: true })
+    }
+
+    #[test]
+    fn a_scenario_is_complete_when_it_is_under_both_models() {
+        let options = Options::default();
+        let mut portfolio = scenario(&options, 3);
+        let mut models = Vec::new();
+        while let Some(phase) = portfolio.next(&options, true) {
+            let exhaustive = phase.strategy == Strategy::Exhaustive;
+            assert_eq!(portfolio.is_complete(&options), models.contains(&(Rc11, Quarantine)));
+            portfolio.made(&ran(&phase, exhaustive), &SearchReport::default());
+            models.extend(exhaustive.then_some((phase.memory(), phase.allocation)));
+        }
+        assert_eq!(models, [(Sc, Quarantine), (Rc11, Quarantine), (Rc11, Reuse)]);
+        assert!(portfolio.is_complete(&options));
+    }
+
+    #[test]
+    fn what_cannot_end_in_time_is_not_tried() {
+        let options = Options::default();
+        let mut portfolio = scenario(&options, 1 << 40);
+        let mut spent = 0;
+        while let Some(phase) = portfolio.next(&options, true) {
+            assert_ne!((phase.memory(), phase.strategy.clone()), (Sc, Strategy::Exhaustive));
+            spent += phase.executions;
+            portfolio.made(&ran(&phase, false), &SearchReport::default());
+        }
+        assert_eq!(spent, options.executions);
+        assert!(!portfolio.is_complete(&options));
+    }
+
+    #[test]
+    fn a_contract_that_needs_time_is_not_held_to_less() {
+        let options = Options::default();
+        let mut portfolio =
+            Portfolio::of_scenario(&options, Scope { orders: 3, weak: false, exhaustible: true });
+        while let Some(phase) = portfolio.next(&options, true) {
+            assert_eq!(phase.memory(), Sc);
+            let exhaustive = phase.strategy == Strategy::Exhaustive;
+            portfolio.made(&ran(&phase, exhaustive), &SearchReport::default());
+        }
+        assert!(portfolio.is_complete(&options));
     }
 }

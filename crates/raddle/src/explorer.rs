@@ -218,10 +218,7 @@ impl Explorer {
         unsafe {
             std::arch::asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags))
         };
-        // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
-        PROBE.load(Ordering::Relaxed);
-        // SAFETY: an initialised static. If plain accesses are announced, so is this one.
-        unsafe { (&raw const PROBE).cast::<u8>().read_volatile() };
+        probe();
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -265,6 +262,15 @@ impl Explorer {
             searches,
         })
     }
+}
+
+/// Finds out how the calling crate was built, if it is inlined there: from a generic function, which is compiled with the
+/// caller. If that is instrumented, so is this load; if plain accesses are announced, so is this one.
+#[inline(always)]
+pub(crate) fn probe() {
+    PROBE.load(Ordering::Relaxed);
+    // SAFETY: an initialised static.
+    unsafe { (&raw const PROBE).cast::<u8>().read_volatile() };
 }
 
 /// Explorations of this process so far: a test may make several, and a failure belongs to one.
@@ -315,19 +321,12 @@ fn search(
     }
     let mut portfolio = Portfolio::new(&options);
     let (mut all, mut searches) = (SearchReport::default(), Vec::new());
-    while let Some(options) = portfolio.next(&options, GLOBAL.instrumented.get()) {
-        let config = self::config(&options, Some(frame_pointer), owned, exploration);
-        let report = search_once(&options, &config, at, exploration, run, judge)?;
-        let ran = Ran {
-            strategy: options.strategy.clone(),
-            memory: options.memory(),
-            allocation: options.allocation,
-            executions: report.executions,
-            complete: report.complete,
-            given_up: report.failure.is_some() || report.unsure,
-            preemptions: options.preemptions.filter(|_| report.exceeded > 0),
-        };
-        portfolio.made(&ran, report.elapsed);
+    while let Some(next) = portfolio.next(&options, GLOBAL.instrumented.get()) {
+        let config = self::config(&next, Some(frame_pointer), owned, exploration);
+        let report = search_once(&next, &config, at, exploration, run, judge)?;
+        let given_up = report.failure.is_some() || report.unsure;
+        let ran = Ran::of(&next, &report, report.complete, given_up);
+        portfolio.made(&ran, &report);
         all.executions += report.executions;
         all.blocked += report.blocked;
         all.exceeded += report.exceeded;
@@ -336,7 +335,7 @@ fn search(
         all.elapsed += report.elapsed;
         searches.push(ran);
     }
-    all.complete = portfolio.is_complete();
+    all.complete = portfolio.is_complete(&options);
     let list: Vec<String> = searches.iter().map(Ran::to_string).collect();
     println!("raddle: {}; seed {}", list.join(", "), options.seed);
     Ok((all, options.seed, searches))
@@ -352,30 +351,14 @@ fn search_once(
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
 ) -> Result<SearchReport, Box<Failure>> {
-    // Another strategy takes over where this one cannot follow the program.
-    let may_give_up = config.exhaustive && options.chosen_by_portfolio;
     let mut search = Search::new(config, strategy(options), classifier);
     search.suppress(|| suppress(&options.suppress));
     let mut report = search.run(run, judge);
-    if may_give_up && report.unsure {
+    if gives_up(options, &report) {
         report.complete = false;
         return Ok(report);
     }
     let Some(found) = &report.failure else { return Ok(report) };
-    let unable = matches!(found.outcome, Outcome::Unsupported { .. } | Outcome::Diverged { .. });
-    if may_give_up && (unable || matches!(found.outcome, Outcome::StepLimit | Outcome::TimeLimit)) {
-        return Ok(report);
-    }
-    assert!(
-        !matches!(found.outcome, Outcome::Unsupported { .. }),
-        "raddle: the code under test does something that strategy `exhaustive` cannot follow: it accesses the same memory with \
-         atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
-    );
-    assert!(
-        !(report.unsure && matches!(found.outcome, Outcome::Deadlock | Outcome::Livelock)),
-        "raddle: threads wait for ever, but code that is not instrumented wrote to memory that they wait for, so that strategy \
-         `exhaustive` cannot tell whether that is so; use another strategy"
-    );
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
         let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
@@ -383,7 +366,7 @@ fn search_once(
     };
     let (again, trace) = record(&mut search);
     if !same_execution(found, &again) {
-        if may_give_up {
+        if may_give_up(options) {
             return Ok(report);
         }
         let (third, second_trace) = record(&mut search);
@@ -395,6 +378,35 @@ fn search_once(
     failure.found_by = found_by(options, found.execution, exploration);
     failure.file = failure.write_new(&build::failures_directory()).ok();
     Err(Box::new(failure))
+}
+
+/// Whether another search of a portfolio takes over where this one cannot follow the program.
+pub(crate) fn may_give_up(options: &Options) -> bool {
+    options.strategy == Strategy::Exhaustive && options.chosen_by_portfolio
+}
+
+/// Whether what a search came to says nothing about the program, and others have to take over.
+///
+/// # Panics
+/// If there are no others.
+pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
+    use Outcome::{Deadlock, Diverged, Livelock, StepLimit, TimeLimit, Unsupported};
+    let outcome = report.failure.as_ref().map(|found| &found.outcome);
+    if may_give_up(options) {
+        return report.unsure
+            || matches!(outcome, Some(Unsupported { .. } | Diverged { .. } | StepLimit | TimeLimit));
+    }
+    assert!(
+        !matches!(outcome, Some(Unsupported { .. })),
+        "raddle: the code under test does something that strategy `exhaustive` cannot follow: it accesses the same memory with \
+         atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
+    );
+    assert!(
+        !(report.unsure && matches!(outcome, Some(Deadlock | Livelock))),
+        "raddle: threads wait for ever, but code that is not instrumented wrote to memory that they wait for, so that strategy \
+         `exhaustive` cannot tell whether that is so; use another strategy"
+    );
+    false
 }
 
 /// Which search found a failure, at the execution of this number from 0.
@@ -458,6 +470,7 @@ pub(crate) fn config(
             None => options.strategy == Strategy::Exhaustive,
         },
         preemptions: options.preemptions,
+        only_if_sure: may_give_up(options),
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         prove_spins: false,

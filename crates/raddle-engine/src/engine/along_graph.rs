@@ -11,21 +11,25 @@ use crate::graph::{Answer, Exhaustive, Location, LoopsAtRest, Model, Request};
 use crate::thread::{State, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
-/// Something other than memory that threads share, as a place of the graph: each step at it is a read-modify-write, so that all
-/// orders of such steps are explored.
+/// Something other than memory that threads share, as a place of the graph. Where the order of the steps at it matters, each is
+/// a read-modify-write, so that all of them are explored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shared {
     /// The queue of those who wait at an address.
     Queue(usize),
     /// The right to call the function of a `Once`.
     Once(usize),
+    /// How many operations of a thread of a scenario have ended.
+    Ended(usize),
 }
 
 impl Shared {
     /// An address that no memory has.
     fn address(self) -> usize {
         const BEYOND: usize = 1 << 63;
+        const SCENARIO: usize = BEYOND | 1 << 62;
         match self {
+            Shared::Ended(thread) => SCENARIO | thread << 3,
             Shared::Queue(address) => BEYOND | address,
             Shared::Once(address) => BEYOND | address | 1,
         }
@@ -147,6 +151,34 @@ impl Engine {
     pub(crate) fn take_shared_step(&mut self, shared: Shared, access: Access) -> EventId {
         let at = Location { address: shared.address(), size: 1, value: None };
         self.take_step(access, Order::AcqRel, || Some(at), NONE, 0);
+        self.graph().made() as EventId - 1
+    }
+
+    /// Whether the time at which operations begin and end is part of what is explored.
+    pub(crate) fn explores_time(&mut self) -> bool {
+        self.follows_graph() && self.graph().model() == Model::Sc
+    }
+
+    /// The current thread, number `me` of a scenario of so many, begins an operation: it looks how far each of the others has
+    /// come, and that is all that time means. Returns the number of the event.
+    pub(crate) fn look_at_others(&mut self, me: usize, threads: usize) -> Option<EventId> {
+        let mut first = None;
+        for other in (0..threads).filter(|&other| other != me) {
+            let id = self.take_step_of_scenario(other, Access::Look);
+            first.get_or_insert(id);
+        }
+        first
+    }
+
+    /// The current thread, number `me` of a scenario, has ended its operation of this number.
+    pub(crate) fn tell_others(&mut self, me: usize, ended: u32) -> EventId {
+        self.take_step_of_scenario(me, Access::Store(ended.into()))
+    }
+
+    /// It orders nothing in memory, so that what races still does.
+    fn take_step_of_scenario(&mut self, thread: usize, access: Access) -> EventId {
+        let at = Location { address: Shared::Ended(thread).address(), size: 8, value: None };
+        self.take_step(access, Order::Relaxed, || Some(at), NONE, 0);
         self.graph().made() as EventId - 1
     }
 

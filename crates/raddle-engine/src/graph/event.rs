@@ -21,6 +21,8 @@ pub(crate) const NONE: u32 = u32::MAX - 1;
 pub(crate) enum Access {
     /// Reads.
     Load,
+    /// Reads how many operations of another thread have ended. Those in a row are one moment.
+    Look,
     /// Writes this value.
     Store(u64),
     /// Reads, and writes what the operation makes of it.
@@ -51,7 +53,7 @@ impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
         use Access::*;
-        matches!(self, Load | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
+        matches!(self, Load | Look | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
     }
 
     /// Whether the instruction never writes.

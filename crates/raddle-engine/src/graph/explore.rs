@@ -220,6 +220,20 @@ impl Exhaustive {
         schedule
     }
 
+    /// How many events of another thread happened before the next one of `thread`; for itself, which number that has, from 1.
+    pub(crate) fn seen_of(&self, thread: ThreadId, other: ThreadId) -> u32 {
+        let mut made = self.graph().events[..self.made].iter();
+        match made.rposition(|event| event.thread == thread && !event.waits) {
+            Some(last) => self.graph().seen_of(last as EventId, other) + u32::from(thread == other),
+            None => 0,
+        }
+    }
+
+    /// When each event of the latest execution happens: see [`Graph::moments`].
+    pub(crate) fn moments(&self) -> Option<Vec<u32>> {
+        self.graph().moments()
+    }
+
     /// Prepares the next execution. False if there is none.
     pub(crate) fn begin(&mut self) -> bool {
         let more = self.find_work();

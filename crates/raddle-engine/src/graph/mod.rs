@@ -18,6 +18,9 @@ pub(crate) mod rounds;
 mod sc;
 #[cfg(test)]
 mod tests;
+mod time;
+#[cfg(test)]
+mod time_tests;
 mod views;
 
 pub use explore::Exhaustive;
@@ -230,6 +233,11 @@ impl Graph {
         if view.len() > usize::from(thread) {
             view[usize::from(thread)] += 1;
         }
+    }
+
+    /// How many events of a thread happened before this event, itself included, in the sense of RC11.
+    pub(crate) fn seen_of(&self, event: EventId, thread: ThreadId) -> u32 {
+        self.hb.row(event as usize).get(usize::from(thread)).copied().unwrap_or(0)
     }
 
     /// The view that decides which writes of its place an event of the thread can no longer ignore.

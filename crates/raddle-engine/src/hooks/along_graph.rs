@@ -32,7 +32,11 @@ pub(super) unsafe fn access<T: Int>(
     }
 }
 
-unsafe fn access_within<T: Int>(
+/// [`access`] to memory that is there and that nothing races for.
+///
+/// # Safety
+/// As for the functions of [`super`].
+pub(super) unsafe fn access_within<T: Int>(
     engine: &mut Engine,
     pc: usize,
     place: *mut T,

@@ -3,22 +3,22 @@
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::task::Wake;
 use std::thread::{self, Thread};
 
 use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::hooks;
+use raddle_engine::hooks::{self, Member};
 use raddle_engine::trace::Action;
 
-use super::history::{Log, Note, Step};
+use super::history::{Log, MOST_THREADS, Note, Step};
 use super::perform::{Bell, Stage, perform};
 use super::scenario::{Invocation, Plan};
 use super::subject::{Object, Subject};
 
 /// Everything that an execution of the plan does, on the thread that the engine starts it with. The log is left where
 /// `place` says, in the execution's own memory.
-pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*const Log>) {
+pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*mut Log>) {
     let log =
         Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len(), plan.threads.len() + 1)))));
     place.set(log.0.get());
@@ -36,7 +36,8 @@ fn run(subject: &Subject, plan: &Plan, log: &Shared) {
         .map(|thread| {
             let object = &object;
             let work = move || {
-                let stage = Virtual { subject, log, in_parallel: true, started: Cell::new(false) };
+                let member = Member { number: thread, of: plan.threads.len() };
+                let stage = Virtual::among_others(subject, log, member);
                 perform(subject, object, &plan.threads[thread], plan.first_of(thread), &stage);
             };
             // SAFETY: what it borrows lives until it has been joined, or for as long as the execution.
@@ -67,17 +68,18 @@ fn finish(subject: &Subject, object: &Object, log: &Shared) {
     }
 }
 
-/// Notes what the current thread has seen of the others.
-fn note_clock(log: &mut Log) {
+/// Notes what the current thread, which has this number in the log, has seen of the others.
+fn note_clock(log: &mut Log, thread: usize) {
     let Some(engine) = engine_of_virtual_thread() else { return };
     // Scenarios of more threads are rare; for those, only the order within threads is known.
-    let mut seen = [0; 16];
-    let Some(seen) = seen.get_mut(..log.threads) else { return };
+    let mut seen = [0; MOST_THREADS];
+    let Some(seen) = seen.get_mut(..log.threads.len()) else { return };
     // SAFETY: the engine runs and this is a virtual thread.
     unsafe {
-        if hooks::seen_of_threads(engine, seen) {
+        log.threads[thread] = (*engine).current_id();
+        if hooks::seen_of_threads(engine, &log.threads, seen) {
             log.clocks.extend_from_slice(seen);
-            log.makers.push((*engine).current_id());
+            log.makers.push(thread);
         }
     }
 }
@@ -105,13 +107,23 @@ impl Shared {
 struct Virtual<'a> {
     subject: &'a Subject,
     log: &'a Shared,
-    in_parallel: bool,
-    started: Cell<bool>,
+    /// Which thread of the parallel part it is, if it is one.
+    member: Option<Member>,
+    /// How many steps it has begun and ended.
+    begun: Cell<u32>,
+    ended: Cell<u32>,
+    /// The event with which the latest one began.
+    event: Cell<Option<u32>>,
 }
 
 impl Virtual<'_> {
     fn alone<'a>(subject: &'a Subject, log: &'a Shared) -> Virtual<'a> {
-        Virtual { subject, log, in_parallel: false, started: Cell::new(true) }
+        let none = Cell::new(0);
+        Virtual { subject, log, member: None, begun: none.clone(), ended: none, event: Cell::new(None) }
+    }
+
+    fn among_others<'a>(subject: &'a Subject, log: &'a Shared, member: Member) -> Virtual<'a> {
+        Virtual { member: Some(member), ..Virtual::alone(subject, log) }
     }
 
     fn tell(&self, action: impl FnOnce() -> Action) {
@@ -126,27 +138,31 @@ impl Stage for Virtual<'_> {
     type Bell = Unpark;
 
     fn before_step(&self, _call: usize, _invocation: &Invocation) {
-        // When a thread starts, that it was chosen to is the choice.
-        if self.started.replace(true)
-            && self.in_parallel
-            && let Some(engine) = engine_of_virtual_thread()
-        {
+        let first = self.begun.replace(self.begun.get() + 1) == 0;
+        if let (Some(member), Some(engine)) = (self.member, engine_of_virtual_thread()) {
             // SAFETY: the engine runs and this is a virtual thread.
-            unsafe { hooks::operation_begins(engine) };
+            self.event.set(unsafe { hooks::operation_begins(engine, member, first) });
         }
     }
 
     fn note(&self, note: Note, invocation: &Invocation) {
+        let mut event = self.event.take();
         match &note {
             Note::Begun(_, step) => self.tell(|| Action::Call { call: self.shown(invocation, *step) }),
             Note::Ended(_, answer) => {
+                self.ended.set(self.ended.get() + 1);
+                if let (Some(member), Some(engine)) = (self.member, engine_of_virtual_thread()) {
+                    // SAFETY: the engine runs and this is a virtual thread.
+                    event = unsafe { hooks::operation_ends(engine, member, self.ended.get()) };
+                }
                 self.tell(|| Action::Return { call: invocation.text(self.subject), result: answer.text() })
             }
         }
-        let completes = self.in_parallel && matches!(note, Note::Ended(..));
+        let completes = self.member.is_some() && matches!(note, Note::Ended(..));
         self.log.with(|log| {
-            note_clock(log);
+            note_clock(log, self.member.map_or(0, |member| member.number + 1));
             log.notes.push(note);
+            log.events.push(event);
             if completes {
                 log.completed(events());
             }
@@ -154,7 +170,7 @@ impl Stage for Virtual<'_> {
     }
 
     fn bell(&self) -> Arc<Unpark> {
-        Arc::new(Unpark { thread: thread::current(), rung: AtomicBool::new(false) })
+        Arc::new(Unpark { thread: thread::current(), silent: AtomicU32::new(1) })
     }
 }
 
@@ -172,7 +188,8 @@ impl Virtual<'_> {
 /// Wakes a virtual thread by unparking it. If that never happens, the engine sees that nobody can go on.
 pub(crate) struct Unpark {
     thread: Thread,
-    rung: AtomicBool,
+    /// 0 once it has rung.
+    silent: AtomicU32,
 }
 
 impl Wake for Unpark {
@@ -181,15 +198,32 @@ impl Wake for Unpark {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.rung.store(true, SeqCst);
+        if let Some(engine) = engine_of_virtual_thread()
+            // SAFETY: the engine runs and this is a virtual thread.
+            && unsafe { hooks::ring(engine, self.silent.as_ptr()) }
+        {
+            return;
+        }
+        self.silent.store(0, SeqCst);
         self.thread.unpark();
     }
 }
 
 impl Bell for Unpark {
     fn wait(&self) -> bool {
-        while !self.rung.swap(false, SeqCst) {
+        let engine = engine_of_virtual_thread();
+        if let Some(engine) = engine
+            // SAFETY: the engine runs and this is a virtual thread.
+            && unsafe { hooks::hear(engine, self.silent.as_ptr()) }
+        {
+            return true;
+        }
+        while self.silent.swap(1, SeqCst) == 1 {
             thread::park();
+        }
+        if let Some(engine) = engine {
+            // SAFETY: as above.
+            unsafe { hooks::heard(engine) };
         }
         true
     }

@@ -23,11 +23,14 @@ pub(crate) enum Note {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) notes: Vec<Note>,
+    /// The event that each note is about, if it is one.
+    pub(crate) events: Vec<Option<u32>>,
     /// What the thread of each note had seen of all threads by then, if the engine keeps count: so many numbers a note.
     pub(crate) clocks: Vec<u32>,
-    /// How many threads that are, and which of them made each note.
-    pub(crate) threads: usize,
-    pub(crate) makers: Vec<u16>,
+    /// The numbers that the engine gave to the threads of the plan, of which the first one makes the init and the post part.
+    pub(crate) threads: Vec<u16>,
+    /// Which of these threads made each note.
+    pub(crate) makers: Vec<usize>,
     /// What the validation said when it panicked.
     pub(crate) invalid: Option<String>,
     /// What was said by a panic that is no result: of the object's making, or of its end.
@@ -37,6 +40,9 @@ pub(crate) struct Log {
     /// The events by the time the last one did.
     pub(crate) last_completion: u64,
 }
+
+/// The clocks of more threads are not kept.
+pub(crate) const MOST_THREADS: usize = 16;
 
 /// How far a call had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +59,33 @@ pub(crate) enum Progress {
 
 impl Log {
     pub(crate) fn with_capacity(calls: usize, threads: usize) -> Log {
-        Log { notes: Vec::with_capacity(2 * calls + 2), threads, ..Log::default() }
+        // What grew in the middle of an execution would take memory from whichever thread made it grow, and so change where
+        // what that allocates later comes to lie. Futures may be polled several times.
+        let notes = 8 * calls + 16;
+        Log {
+            notes: Vec::with_capacity(notes),
+            events: Vec::with_capacity(notes),
+            clocks: Vec::with_capacity(notes * threads.min(MOST_THREADS)),
+            // No thread has this number before it makes its first note.
+            threads: vec![u16::MAX; threads],
+            makers: Vec::with_capacity(notes),
+            ..Log::default()
+        }
+    }
+
+    /// Puts the notes of the parallel part in the order of what they are about, given when each event was. They were made in
+    /// another one if the execution followed a graph.
+    pub(crate) fn put_in_order(&mut self, moments: &[u32]) {
+        let Some(first) = self.events.iter().position(Option::is_some) else { return };
+        let at = |event: Option<u32>| event.map_or(u32::MAX, |event| moments[event as usize]);
+        for mut place in first..self.notes.len() {
+            // Few, and most of them are in order.
+            while place > first && at(self.events[place - 1]) > at(self.events[place]) {
+                self.notes.swap(place - 1, place);
+                self.events.swap(place - 1, place);
+                place -= 1;
+            }
+        }
     }
 
     /// Whether what one note tells happened before what the other does, if that is known.
@@ -62,7 +94,7 @@ impl Log {
         if maker == *self.makers.get(second)? {
             return Some(first < second);
         }
-        let of = |note: usize| self.clocks.get(note * self.threads + usize::from(maker));
+        let of = |note: usize| self.clocks.get(note * self.threads.len() + maker);
         Some(of(first)? <= of(second)?)
     }
 

@@ -4,9 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::time::Duration;
 
+use raddle_engine::global::GLOBAL;
+use raddle_engine::memory::Model;
 use raddle_engine::strategy::Conductor;
 use raddle_engine::trace::Trace;
-use raddle_engine::{Config, Ended, Outcome, Schedule, Search};
+use raddle_engine::{Config, Ended, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::failure::{self, Failure, Kind};
 
@@ -17,9 +19,10 @@ use super::scenario::Plan;
 use super::stress;
 use super::subject::Subject;
 use super::verify::{Order, Verdict, Verification};
+use crate::auto::{Portfolio, Ran, Scope};
 use crate::explain::explain;
 use crate::explorer::{self, TRACE_LIMIT, classifier, namer};
-use crate::options::{Memory, Options, Strategy};
+use crate::options::{Options, Strategy};
 use crate::suppress::suppress;
 use crate::{build, replay};
 
@@ -31,6 +34,13 @@ pub(crate) struct Demands {
     pub(crate) lock_free: Option<u64>,
 }
 
+impl Demands {
+    /// Whether anything is asked.
+    pub(crate) fn any(self) -> bool {
+        self.obstruction_free || self.lock_free.is_some()
+    }
+}
+
 /// How long to search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -38,9 +48,17 @@ pub(crate) struct Effort {
     pub(crate) time: Option<Duration>,
 }
 
+impl Effort {
+    /// The options with this effort.
+    pub(crate) fn of(self, options: &Options) -> Options {
+        Options { executions: self.executions, budget: self.time, workers: 1, ..options.clone() }
+    }
+}
+
 /// What model checking of a plan came to.
+#[derive(Default)]
 pub(crate) struct Searched {
-    pub(crate) executions: u64,
+    pub(crate) searches: Vec<Ran>,
     /// All executions within the strategy's bounds were made.
     pub(crate) complete: bool,
     pub(crate) wrong: Option<Wrong>,
@@ -55,6 +73,8 @@ pub(crate) struct Wrong {
     pub(crate) switches: u64,
     pub(crate) steps: u64,
     pub(crate) execution: u64,
+    /// The search that found it.
+    pub(crate) found_by: Options,
 }
 
 /// The engine, set up for a test.
@@ -76,47 +96,112 @@ struct Complaint {
 }
 
 impl Machine<'_> {
-    /// Searches the plan's executions for a wrong one.
+    /// Searches the plan's executions for a wrong one, in as many ways as the strategy asks for.
     pub(crate) fn search(&self, plan: &Plan, effort: Effort) -> Searched {
+        let options = effort.of(&self.options);
+        if options.strategy != Strategy::Auto {
+            return self.search_once(plan, &options);
+        }
+        let mut portfolio = Portfolio::of_scenario(&options, self.scope(plan));
+        let mut all = Searched::default();
+        while let Some(next) = portfolio.next(&options, GLOBAL.instrumented.get()) {
+            let (ran, report, wrong) = self.search_in_one_way(plan, &next);
+            portfolio.made(&ran, &report);
+            all.searches.push(ran);
+            if wrong.is_some() {
+                all.wrong = wrong;
+                return all;
+            }
+        }
+        all.complete = portfolio.is_complete(&options);
+        all
+    }
+
+    /// What the portfolio has to know about the plan.
+    fn scope(&self, plan: &Plan) -> Scope {
+        let mut lengths: Vec<usize> = plan.threads.iter().map(Vec::len).collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        let orders = match lengths[..] {
+            [longest, next, ..] => orders(longest, next),
+            _ => 1,
+        };
+        Scope {
+            orders,
+            weak: self.verification.borrow().knows_program_order(),
+            // Progress is measured along interleavings.
+            exhaustible: !self.demands.any(),
+        }
+    }
+
+    /// Searches the plan's executions for a wrong one in one way.
+    pub(crate) fn search_once(&self, plan: &Plan, options: &Options) -> Searched {
+        let (ran, _, wrong) = self.search_in_one_way(plan, options);
+        Searched { complete: ran.complete, searches: vec![ran], wrong }
+    }
+
+    fn search_in_one_way(&self, plan: &Plan, options: &Options) -> (Ran, SearchReport, Option<Wrong>) {
         self.verification.borrow_mut().begin_plan();
-        let config = self.config(effort);
-        let place = Cell::new(std::ptr::null());
+        let config = self.config(options);
+        let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
         let switches = Cell::new(0);
-        let mut helped = false;
+        let helped = Cell::new(false);
         let mut judge = |ended: &Ended<'_>| {
-            helped |= ended.threads > plan.threads.len() + 1;
+            helped.set(helped.get() | (ended.threads > plan.threads.len() + 1));
             switches.set(ended.switches);
-            self.judge(plan, ended, &place, &complaint)
+            self.judge(plan, ended, &place, &complaint, &config)
         };
-        let mut search = self.new_search(&config, plan);
-        let report = search.run(&mut || execute(self.subject, plan, &place), &mut judge);
+        let mut run = || execute(self.subject, plan, &place);
+        let mut search = self.new_search(&config, options);
+        let mut report = search.run(&mut run, &mut judge);
+        let switches = switches.get();
+        let mut given_up = explorer::gives_up(options, &report);
+        let failure = report.failure.take().filter(|_| !given_up).map(|found| {
+            let kind = kind_of(&found.outcome, &complaint.borrow());
+            let kind = kind.unwrap_or_else(|| {
+                panic!(
+                    "raddle: this test is not deterministic, so nothing can be said about it: execution {} ended with {:?}. Try \
+                     isolation `fork`.",
+                    found.execution + 1,
+                    found.outcome
+                )
+            });
+            (kind, found)
+        });
+        if let Some((kind, found)) = &failure
+            && explorer::may_give_up(options)
+        {
+            let again = search.rerun(&found.schedule, &mut run, &mut judge).outcome;
+            given_up = kind_of(&again, &complaint.borrow()) != Some(*kind);
+        }
         drop(search);
-        let wrong = report.failure.map(|found| Wrong {
-            kind: kind_of(&found.outcome, &complaint.borrow()),
+        // Where the object has threads of its own, the thread that starts the others matters, and only graphs preempt it.
+        let complete = report.complete && !given_up && (config.exhaustive || !helped.get());
+        let ran = Ran::of(options, &report, complete, given_up);
+        let wrong = failure.filter(|_| !given_up).map(|(kind, found)| Wrong {
+            kind,
             outcome: found.outcome,
             schedule: found.schedule,
-            switches: switches.get(),
+            switches,
             steps: found.steps,
             execution: found.execution,
+            found_by: options.clone(),
         });
-        // Where the object has threads of its own, the thread that starts the others matters, and is not preempted. Where
-        // time does not order operations, some orders that the contract speaks of have not been seen.
-        let complete = report.complete && !helped && self.order() == Order::RealTime;
-        Searched { executions: report.executions, complete, wrong }
+        (ran, report, wrong)
     }
 
     /// Searches on for a wrong execution with fewer changes of thread, then with fewer events.
     pub(crate) fn refine(&self, plan: &Plan, wrong: Wrong, effort: Effort) -> Wrong {
         self.verification.borrow_mut().begin_plan();
-        let config = self.config(effort);
-        let place = Cell::new(std::ptr::null());
+        let options = effort.of(&wrong.found_by);
+        let config = self.config(&options);
+        let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
         let mut best = wrong.clone();
         let mut execution = 0;
         let mut judge = |ended: &Ended<'_>| {
             execution += 1;
-            let outcome = self.judge(plan, ended, &place, &complaint);
+            let outcome = self.judge(plan, ended, &place, &complaint, &config);
             // Neither right nor wrong: the engine takes them back.
             if matches!(
                 outcome,
@@ -129,7 +214,7 @@ impl Machine<'_> {
                 return outcome;
             }
             let better = (ended.switches, ended.steps) < (best.switches, best.steps);
-            if better && kind_of(&outcome, &complaint.borrow()) == wrong.kind {
+            if better && kind_of(&outcome, &complaint.borrow()) == Some(wrong.kind) {
                 best = Wrong {
                     kind: wrong.kind,
                     outcome,
@@ -137,11 +222,12 @@ impl Machine<'_> {
                     switches: ended.switches,
                     steps: ended.steps,
                     execution: execution - 1,
+                    found_by: options.clone(),
                 };
             }
             Outcome::Passed
         };
-        let mut search = self.new_search(&config, plan);
+        let mut search = self.new_search(&config, &options);
         search.run(&mut || execute(self.subject, plan, &place), &mut judge);
         drop(search);
         best
@@ -150,17 +236,18 @@ impl Machine<'_> {
     /// The failure that a wrong execution is, with everything that can be said about it.
     pub(crate) fn report(&self, plan: &Plan, wrong: &Wrong) -> Failure {
         self.verification.borrow_mut().begin_plan();
-        let config = self.config(Effort { executions: 1, time: None });
-        let place = Cell::new(std::ptr::null());
+        let options = &wrong.found_by;
+        let config = self.config(options);
+        let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
         let told = RefCell::new(None);
         let mut judge = |ended: &Ended<'_>| {
-            let outcome = self.judge(plan, ended, &place, &complaint);
-            *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place));
+            let outcome = self.judge(plan, ended, &place, &complaint, &config);
+            *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place, &config));
             outcome
         };
         let mut run = || execute(self.subject, plan, &place);
-        let mut search = self.new_search(&config, plan);
+        let mut search = self.new_search(&config, options);
         let limit_time = wrong.kind == Kind::TimeLimit;
         let mut record = |search: &mut Search<'_>| {
             let trace = Trace::new(TRACE_LIMIT, wrong.steps).watching(&wrong.outcome);
@@ -168,7 +255,7 @@ impl Machine<'_> {
         };
         let (found, trace) = record(&mut search);
         let again = kind_of(&found.outcome, &complaint.borrow());
-        let divergence = (again != wrong.kind).then(|| {
+        let divergence = (again != Some(wrong.kind)).then(|| {
             let (third, second_trace) = record(&mut search);
             replay::explain_divergence(&found, &found, &trace, &third, &second_trace)
         });
@@ -178,8 +265,7 @@ impl Machine<'_> {
         }
         let mut failure =
             explain(&found, &trace, Program::current().ok().as_ref(), build::test_name(self.at));
-        let options = Options { strategy: strategy_of(&self.options, plan), ..self.options.clone() };
-        failure.found_by = explorer::found_by(&options, wrong.execution, self.exploration);
+        failure.found_by = explorer::found_by(options, wrong.execution, self.exploration);
         self.decorate(plan, &mut failure, &complaint.borrow(), told.borrow().as_ref());
         failure
     }
@@ -212,12 +298,12 @@ impl Machine<'_> {
         self.verification.borrow_mut().begin_plan();
         let config = explorer::config(&self.options, None, self.owned, self.exploration);
         let config = Config { prove_spins: self.demands.obstruction_free, ..config };
-        let place = Cell::new(std::ptr::null());
+        let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
         let told = RefCell::new(None);
         let mut judge = |ended: &Ended<'_>| {
-            let outcome = self.judge(plan, ended, &place, &complaint);
-            *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place));
+            let outcome = self.judge(plan, ended, &place, &complaint, &config);
+            *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place, &config));
             outcome
         };
         let decorate = |failure: &mut Failure| {
@@ -235,36 +321,16 @@ impl Machine<'_> {
         )
     }
 
-    fn config(&self, effort: Effort) -> Config {
-        let options = Options {
-            executions: effort.executions,
-            budget: effort.time,
-            workers: 1,
-            ..self.options.clone()
-        };
-        let config = explorer::config(&options, None, self.owned, self.exploration);
+    fn config(&self, options: &Options) -> Config {
+        let config = explorer::config(options, None, self.owned, self.exploration);
         Config { prove_spins: self.demands.obstruction_free, ..config }
     }
 
-    fn new_search<'c>(&self, config: &'c Config, plan: &Plan) -> Search<'c> {
-        let mut search = Search::new(config, self.strategy(plan), classifier);
-        search.suppress(|| suppress(&self.options.suppress));
+    fn new_search<'c>(&self, config: &'c Config, options: &Options) -> Search<'c> {
+        let within = explorer::strategy(options);
+        let mut search = Search::new(config, || Box::new(Conductor::new(within())), classifier);
+        search.suppress(|| suppress(&options.suppress));
         search
-    }
-
-    fn strategy(&self, plan: &Plan) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
-        let options = Options { strategy: strategy_of(&self.options, plan), ..self.options.clone() };
-        let within = explorer::strategy(&options);
-        move || Box::new(Conductor::new(within()))
-    }
-
-    /// Under sequential consistency, operations are ordered by time. With a weak memory, later in time is not later; nor is
-    /// it where executions follow graphs, which are made in another order than the one they stand for.
-    fn order(&self) -> Order {
-        match (self.options.memory(), &self.options.strategy) {
-            (Memory::Sc, Strategy::Exhaustive) | (Memory::Rc11, _) => Order::HappensBefore,
-            (Memory::Sc, _) => Order::RealTime,
-        }
     }
 
     /// Has the last word on an execution.
@@ -272,8 +338,9 @@ impl Machine<'_> {
         &self,
         plan: &Plan,
         ended: &Ended<'_>,
-        place: &Cell<*const Log>,
+        place: &Cell<*mut Log>,
         complaint: &RefCell<Option<Complaint>>,
+        config: &Config,
     ) -> Outcome {
         complaint.borrow_mut().take();
         let complain = |kind: Kind, message: String| {
@@ -281,7 +348,7 @@ impl Machine<'_> {
             Outcome::Rejected
         };
         // SAFETY: the execution has left its log there, and its memory is whole.
-        let Some(log) = (unsafe { place.get().as_ref() }) else { return ended.outcome.clone() };
+        let Some(log) = (unsafe { place.get().as_mut() }) else { return ended.outcome.clone() };
         if let Some((kind, message)) = self.lack_of_progress(plan, ended, log) {
             return complain(kind, message);
         }
@@ -294,7 +361,13 @@ impl Machine<'_> {
         if let Some(said) = &log.invalid {
             return complain(Kind::Validation, said.clone());
         }
-        let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, self.order()));
+        let order = order(config);
+        if config.exhaustive && order == Order::RealTime {
+            // Made in another order than the one that it stands for.
+            let Some(moments) = ended.moments() else { return Outcome::Abandoned };
+            log.put_in_order(&moments);
+        }
+        let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, order));
         if verdict == Verdict::Right {
             return Outcome::Passed;
         }
@@ -336,7 +409,14 @@ impl Machine<'_> {
     }
 
     /// What is only known while the execution's memory is whole.
-    fn tell(&self, plan: &Plan, ended: &Ended<'_>, outcome: &Outcome, place: &Cell<*const Log>) -> Told {
+    fn tell(
+        &self,
+        plan: &Plan,
+        ended: &Ended<'_>,
+        outcome: &Outcome,
+        place: &Cell<*mut Log>,
+        config: &Config,
+    ) -> Told {
         let whole = matches!(ended.outcome, Outcome::Passed | Outcome::Deadlock | Outcome::Livelock);
         // SAFETY: as in `judge`.
         let Some(log) = (unsafe { place.get().as_ref() }).filter(|_| whole) else { return Told::default() };
@@ -344,7 +424,7 @@ impl Machine<'_> {
         Told {
             results: log.results(plan.len()),
             reasons: if explained {
-                quietly(|| self.verification.borrow_mut().explain(plan, log, self.order()))
+                quietly(|| self.verification.borrow_mut().explain(plan, log, order(config)))
             } else {
                 Vec::new()
             },
@@ -417,15 +497,55 @@ struct Told {
     reasons: Vec<String>,
 }
 
-/// The one place that says how a plan is searched.
-pub(crate) fn strategy_of(options: &Options, _plan: &Plan) -> Strategy {
-    options.strategy.clone()
+/// What orders operations. Under sequential consistency that is time; between cores that share a weak memory there is no common
+/// time, only what happened before what.
+fn order(config: &Config) -> Order {
+    match config.memory {
+        Model::Sc => Order::RealTime,
+        Model::Rc11 => Order::HappensBefore,
+    }
 }
 
-fn kind_of(outcome: &Outcome, complaint: &Option<Complaint>) -> Kind {
+/// In how many ways operations of two threads, so many each, can come before one another in time: no search for all
+/// executions is shorter.
+fn orders(one: usize, other: usize) -> u64 {
+    // Begins of one thread and ends of the other are ordered; all else is not. Of the sequences that mean the same, the one
+    // counts that lets the first thread go first: it goes on after the second only where their steps are ordered. So many
+    // sequences lead to each position, ending with a step of the first or of the second thread.
+    let mut before = vec![[0u64; 2]; 2 * other + 1];
+    for first in 0..=2 * one {
+        let mut now = vec![[0u64; 2]; 2 * other + 1];
+        for second in 0..=2 * other {
+            let ordered = first % 2 != second % 2 && second > 0;
+            let by_first = match (first, ordered) {
+                (0, _) => u64::from(second == 0),
+                (_, true) => before[second][0].saturating_add(before[second][1]),
+                (_, false) => before[second][0],
+            };
+            let by_second =
+                if second == 0 { 0 } else { now[second - 1][0].saturating_add(now[second - 1][1]) };
+            now[second] = [by_first, by_second];
+        }
+        before = now;
+    }
+    let [by_first, by_second] = before[2 * other];
+    by_first.saturating_add(by_second)
+}
+
+/// The kind of failure that an execution is, if it is one.
+fn kind_of(outcome: &Outcome, complaint: &Option<Complaint>) -> Option<Kind> {
     match (outcome, complaint) {
-        (Outcome::Rejected, Some(complaint)) => complaint.kind,
-        _ => crate::explain::kind(outcome),
+        (Outcome::Rejected, Some(complaint)) => Some(complaint.kind),
+        (
+            Outcome::Passed
+            | Outcome::Abandoned
+            | Outcome::Exceeded
+            | Outcome::Again
+            | Outcome::Diverged { .. }
+            | Outcome::Unsupported { .. },
+            _,
+        ) => None,
+        _ => Some(crate::explain::kind(outcome)),
     }
 }
 
@@ -454,5 +574,46 @@ fn take_results(scenario: &mut failure::Scenario, traced: &failure::Scenario) {
         for (to, from) in to.iter_mut().zip(from) {
             to.result.clone_from(&from.result);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::orders;
+
+    /// Which operations ended before which began, in all interleavings of two threads' beginnings and ends.
+    fn brute_force(one: usize, other: usize) -> u64 {
+        fn go(
+            left: [usize; 2],
+            made: [usize; 2],
+            order: &BTreeSet<[usize; 3]>,
+            all: &mut BTreeSet<BTreeSet<[usize; 3]>>,
+        ) {
+            if made == left {
+                all.insert(order.clone());
+            }
+            for thread in (0..2).filter(|&thread| made[thread] < left[thread]) {
+                let (mut made, mut order) = (made, order.clone());
+                if made[thread] % 2 == 0 {
+                    let ended = made[1 - thread] / 2;
+                    order.extend((0..ended).map(|ended| [thread, made[thread] / 2, ended]));
+                }
+                made[thread] += 1;
+                go(left, made, &order, all);
+            }
+        }
+        let mut all = BTreeSet::new();
+        go([2 * one, 2 * other], [0, 0], &BTreeSet::new(), &mut all);
+        all.len() as u64
+    }
+
+    #[test]
+    fn orders_are_counted() {
+        for (one, other) in [(1, 1), (2, 1), (1, 3), (2, 2), (3, 2), (3, 3)] {
+            assert_eq!(orders(one, other), brute_force(one, other), "{one} {other}");
+        }
+        assert_eq!(orders(5, 0), 1);
     }
 }

@@ -11,7 +11,7 @@ use raddle_report::{Failure, Kind};
 
 use super::coverage::{Coverage, Covered};
 use super::generation::{Generation, Size};
-use super::machine::{Demands, Effort, Machine, Wrong, strategy_of};
+use super::machine::{Demands, Effort, Machine, Wrong};
 use super::minimise::minimise;
 use super::mistakes;
 use super::persist::{self, Regressions};
@@ -24,6 +24,7 @@ use super::test::Mode;
 use super::verify::Verification;
 use crate::Explorer;
 use crate::explorer::{next_exploration, override_by_environment, say};
+use crate::options::{Memory, Options, Strategy};
 use crate::{build, replay};
 
 /// Everything that a test says.
@@ -61,6 +62,11 @@ pub(crate) fn run(
     let (spec, custom) = prepared.unwrap_or_else(|mistake| panic!("raddle: {mistake}"));
     let mut options = definition.explorer.options.clone();
     override_by_environment(&mut options);
+    assert!(
+        options.strategy != Strategy::Exhaustive || !definition.demands.any(),
+        "raddle: strategy `exhaustive` cannot tell whether operations wait for each other: use `bounded` with `obstruction_free` and \
+         `lock_free`"
+    );
     let owned = build::owns_process();
     if !GLOBAL.instrumented.get() && definition.mode != Mode::Stress {
         say_stress_only();
@@ -97,6 +103,9 @@ pub(crate) fn run(
     };
     let known = regressions.as_ref().filter(|_| keep).map(|file| file.read(subject, &given));
     let result = runner.run(known.unwrap_or_default(), custom);
+    if let Ok(coverage) = &result {
+        println!("raddle: {coverage}");
+    }
     if let (Err(failure), true, Some(file)) = (&result, keep, &regressions)
         && let Some(scenario) = &failure.scenario
     {
@@ -154,7 +163,8 @@ impl Runner<'_> {
             None => ITERATIONS,
         });
         let seed = self.machine.options.seed;
-        let mut coverage = Coverage { seed, ..Coverage::default() };
+        let contract = self.definition.contract;
+        let mut coverage = Coverage { seed, contract, scenarios: Vec::new(), elapsed: Duration::ZERO };
         let mut generation =
             Generation::new(&self.definition.subject, self.definition.size, iterations, seed);
         let mut plans = Vec::new();
@@ -208,13 +218,15 @@ impl Runner<'_> {
             scenario: plan.text(&self.definition.subject),
             executions: 0,
             complete: false,
-            strategy: strategy_of(&self.machine.options, plan).to_string(),
+            searches: Vec::new(),
             stress: 0,
+            contract: self.definition.contract,
         };
         if self.model_checks() {
             let searched = self.machine.search(plan, effort);
-            covered.executions = searched.executions;
+            covered.executions = searched.searches.iter().map(|ran| ran.executions).sum();
             covered.complete = searched.complete;
+            covered.searches = searched.searches;
             if let Some(wrong) = searched.wrong {
                 return Err(self.fail(plan.clone(), wrong));
             }
@@ -296,12 +308,16 @@ impl Runner<'_> {
         // What fails in a large scenario after some executions should fail in a small one after not many more.
         let executions = (4 * (wrong.execution + 1)).clamp(2000, self.definition.executions.max(2000));
         let effort = Effort { executions, time: None };
+        let found_by = wrong.found_by.clone();
         let (plan, wrong) = match self.definition.minimize {
             true => minimise(&self.definition.subject, plan, wrong, |candidate| {
-                self.machine.search(candidate, effort).wrong.filter(|wrong| wrong.kind == kind)
+                // What found it finds it again.
+                let options = effort.of(&found_by);
+                self.machine.search_once(candidate, &options).wrong.filter(|wrong| wrong.kind == kind)
             }),
             false => (plan, wrong),
         };
+        let wrong = self.as_interleaving(&plan, wrong);
         let refining = Effort { executions: 2 * (wrong.execution + 1) + 500, time: None };
         let wrong = match self.definition.minimize {
             true => self.machine.refine(&plan, wrong, refining),
@@ -310,5 +326,18 @@ impl Runner<'_> {
         let mut failure = self.machine.report(&plan, &wrong);
         failure.file = failure.write_new(&build::failures_directory()).ok();
         Box::new(failure)
+    }
+
+    /// What was found among execution graphs is searched for among interleavings with few changes of thread, which are easier to
+    /// follow.
+    fn as_interleaving(&self, plan: &Plan, wrong: Wrong) -> Wrong {
+        if wrong.found_by.strategy != Strategy::Exhaustive || wrong.found_by.memory() != Memory::Sc {
+            return wrong;
+        }
+        let strategy = Strategy::Bounded(usize::MAX);
+        let effort = Effort { executions: self.definition.executions.max(2000), time: None };
+        let options = Options { strategy, ..effort.of(&wrong.found_by) };
+        let found = self.machine.search_once(plan, &options).wrong;
+        found.filter(|found| found.kind == wrong.kind).unwrap_or(wrong)
     }
 }

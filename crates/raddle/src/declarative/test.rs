@@ -5,11 +5,9 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::panic::Location;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use raddle_check::Contract;
-use raddle_engine::global::PROBE;
 use raddle_report::Failure;
 
 use super::calls::{Arguments, Call};
@@ -24,7 +22,7 @@ use super::spec::Spec;
 use super::spec::sequential::{Key, Sequential};
 use super::subject::{Look, Object, Subject};
 use crate::Explorer;
-use crate::explorer::fail;
+use crate::explorer::{fail, probe};
 use crate::options::Strategy;
 
 /// A test of a concurrent object: its operations are listed, everything else is made up.
@@ -180,7 +178,25 @@ impl<T: Send + Sync + 'static> Test<T> {
         self
     }
 
-    /// How model checking picks schedules.
+    /// How model checking picks schedules. [`Strategy::Auto`], if nothing else is said: scenarios that are small enough are
+    /// searched to the end, under both memory models.
+    ///
+    /// Under sequential consistency, operations are ordered by time: one that ended before another began comes before it, and
+    /// executions that differ only in this are different. Under [`Memory::Rc11`](crate::Memory::Rc11) there is no time that
+    /// threads on several cores have in common, unless they synchronise: one comes before another if its end *happens before*
+    /// the other's beginning.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let coverage = raddle::Test::new(|| AtomicU32::new(0))
+    ///     .operation("inc", |counter: &AtomicU32| counter.fetch_add(1, Relaxed))
+    ///     .strategy(raddle::Strategy::Exhaustive)
+    ///     .engine(|explorer| explorer.memory(raddle::Memory::Rc11))
+    ///     .iterations(2)
+    ///     .run();
+    /// println!("{coverage}");
+    /// ```
     pub fn strategy(mut self, strategy: Strategy) -> Test<T> {
         self.definition.explorer = self.definition.explorer.strategy(strategy);
         self
@@ -224,8 +240,7 @@ impl<T: Send + Sync + 'static> Test<T> {
     #[track_caller]
     #[inline(never)]
     pub fn run(self) -> Coverage {
-        // This function is generic and so compiled with the caller's crate: if that is instrumented, so is this load.
-        PROBE.load(Ordering::Relaxed);
+        probe();
         match runner::run(self.definition, Location::caller(), true) {
             Ok(coverage) => coverage,
             Err(failure) => fail(&failure),
@@ -242,7 +257,7 @@ impl<T: Send + Sync + 'static> Test<T> {
     #[track_caller]
     #[inline(never)]
     pub fn try_run(self) -> Result<Coverage, Box<Failure>> {
-        PROBE.load(Ordering::Relaxed);
+        probe();
         runner::run(self.definition, Location::caller(), false)
     }
 }
@@ -268,7 +283,7 @@ impl Definition {
             spec: Box::new(|_| Ok(Box::new(Sequential::default()))),
             has_spec: false,
             contract: Contract::Linearizable,
-            explorer: Explorer::new().strategy(Strategy::Bounded(usize::MAX)),
+            explorer: Explorer::new(),
             size: Size { threads: 2, per_thread: 5, before: 5, after: 5 },
             iterations: None,
             executions: 10_000,

@@ -233,3 +233,28 @@ fn what_can_be_pasted_names_the_types() {
     assert!(code.contains(r#".init([raddle::call("push", (4u32,))])"#), "{code}");
     assert!(code.contains(r#".thread([raddle::call("pop", ())])"#), "{code}");
 }
+
+#[test]
+fn notes_are_put_in_the_order_of_their_events() {
+    let mut log = Log::with_capacity(4, 0);
+    // One call before all others, two that were made one after the other, one after all others.
+    let calls = [(0, [None, None]), (1, [Some(0), Some(1)]), (2, [Some(2), Some(3)]), (3, [None, None])];
+    for (call, events) in calls {
+        log.notes.push(Note::Begun(call, Step::Request));
+        log.notes.push(Note::Ended(call, Said::Push(1).answer()));
+        log.events.extend(events);
+    }
+    // The second began first, and ended between.
+    log.put_in_order(&[1, 3, 0, 2]);
+    let order: Vec<(usize, bool)> = log
+        .notes
+        .iter()
+        .map(|note| match note {
+            Note::Begun(call, _) => (*call, false),
+            Note::Ended(call, _) => (*call, true),
+        })
+        .collect();
+    let expected =
+        [(0, false), (0, true), (2, false), (1, false), (2, true), (1, true), (3, false), (3, true)];
+    assert_eq!(order, expected);
+}

@@ -289,7 +289,10 @@ impl Seen {
                 Some((ended, Output::Cancelled)) => (ended, 2),
                 Some((ended, Output::AtRest)) => (ended, 3),
             };
-            key.extend([(step.call as u32) << 2 | step.step as u32, step.begun, ended, output]);
+            key.extend([(step.call as u32) << 2 | step.step as u32, output]);
+            if order == Order::RealTime {
+                key.extend([step.begun, ended]);
+            }
         }
         self.add_order(key, log, order);
     }
@@ -390,15 +393,14 @@ impl Seen {
                 // The end comes last.
                 return told.steps[i].is_some();
             };
-            if order == Order::HappensBefore
-                && let Some(before) = self.steps[first].happened_before(&self.steps[second], log)
-            {
-                return before;
-            }
+            let operations = told.history.operations();
+            let (one, other) = (&operations[i], &operations[j]);
             // Those of the init and the post part are ordered by time, as nothing else happens then.
-            let (first, second) = (&told.history.operations()[i], &told.history.operations()[j]);
-            let ordered = first.process == second.process || first.process == 0 || second.process == 0;
-            ordered && first.returned_at().is_some_and(|at| at < second.call)
+            if one.process == other.process || one.process == 0 || other.process == 0 {
+                return one.returned_at().is_some_and(|at| at < other.call);
+            }
+            let known = self.steps[first].happened_before(&self.steps[second], log);
+            order == Order::HappensBefore && known == Some(true)
         }
     }
 }
