@@ -33,6 +33,8 @@ pub struct Global {
     pub wants_allocations: Cell<bool>,
     /// The latest plain access, until something else happens: optimised code announces each twice.
     pub last_announced: Cell<usize>,
+    /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
+    pub overdue: Cell<Option<(fn(usize), usize)>>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
@@ -61,6 +63,7 @@ pub static GLOBAL: Global = Global {
     stacks_are_shared: Cell::new(false),
     wants_allocations: Cell::new(false),
     last_announced: Cell::new(0),
+    overdue: Cell::new(None),
     engine: Cell::new(ptr::null_mut()),
     threads: Cell::new(Vec::new()),
     key_destructors: [const { Cell::new(None) }; MAX_KEYS],

@@ -208,6 +208,9 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
             if !GLOBAL.in_engine.get() {
                 trap(engine, context, Outcome::TimeLimit);
             }
+            if let Some((overdue, with)) = GLOBAL.overdue.get() {
+                overdue(with);
+            }
         }
     }
 }
@@ -231,6 +234,17 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
         // Frames end here.
         registers[libc::REG_RBP as usize] = 0;
         true
+    }
+}
+
+/// Says something and ends the process with the code of a failed test, without running anything else.
+pub fn leave(text: &[u8]) -> ! {
+    // SAFETY: writes what is there, and ends.
+    unsafe {
+        crate::sys::raw_syscall(libc::SYS_write, [2, text.as_ptr() as i64, text.len() as i64, 0, 0, 0]);
+        loop {
+            crate::sys::raw_syscall(libc::SYS_exit_group, [101, 0, 0, 0, 0, 0]);
+        }
     }
 }
 

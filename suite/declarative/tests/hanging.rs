@@ -230,3 +230,35 @@ impl LongLoop {
         true
     }
 }
+
+/// Nobody said that `receive` waits, so the object itself says what is right, and receives from an empty channel.
+#[test]
+#[ignore = "ends its process: the next test runs it"]
+fn waits_when_it_is_alone() {
+    use raddle::{Scenario, Test, call};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    type Channel = (Mutex<Sender<u32>>, Mutex<Receiver<u32>>);
+    let scenario = Scenario::new().thread([call("send", ())]).thread([call("receive", ())]);
+    Test::new(|| -> Channel {
+        let (sender, receiver) = channel();
+        (Mutex::new(sender), Mutex::new(receiver))
+    })
+    .operation("send", |channel: &Channel| channel.0.lock().unwrap().send(1).is_ok())
+    .operation("receive", |channel: &Channel| channel.1.lock().unwrap().recv().ok())
+    .scenario(scenario)
+    .iterations(0)
+    .engine(|explorer| explorer.time_limit(std::time::Duration::from_millis(300)))
+    .run();
+}
+
+#[test]
+fn an_operation_that_waits_when_it_is_alone_is_named() {
+    let program = std::env::current_exe().unwrap();
+    let run = std::process::Command::new(program)
+        .args(["waits_when_it_is_alone", "--exact", "--ignored", "--nocapture"])
+        .env_remove("RADDLE_PROGRESS")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(!run.status.success() && said.contains("operation `receive` does not return"), "{said}");
+}

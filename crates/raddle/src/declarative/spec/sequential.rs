@@ -7,8 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use raddle_engine::global::GLOBAL;
+use raddle_engine::signal::leave;
+
 use super::{Act, Called, Specification, State, Ticket};
-use crate::declarative::subject::{Invoke, Object, Pending, Subject};
+use crate::declarative::subject::{Invoke, Object, Operation, Pending, Subject};
 use crate::declarative::value::{Answer, Args};
 
 /// See the [module](self).
@@ -112,6 +115,39 @@ impl Specification for Sequential {
     }
 }
 
+/// An operation is being called while nobody could let it go on, should it wait.
+struct Alone;
+
+impl Alone {
+    fn calls(operation: &Operation) -> Alone {
+        GLOBAL.overdue.set(Some((waits_alone, std::ptr::from_ref(operation).addr())));
+        Alone
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        GLOBAL.overdue.set(None);
+    }
+}
+
+/// Ends the process: whatever waits cannot be made to return. Called by a signal handler, with the address of the operation.
+fn waits_alone(operation: usize) {
+    use std::io::Write;
+    // SAFETY: an operation of the test, which is being called.
+    let name = unsafe { &(*(operation as *const Operation)).name };
+    let mut text = [0; 512];
+    let mut rest = &mut text[..];
+    // A name that is too long is cut.
+    let _ = writeln!(
+        rest,
+        "raddle: operation `{name}` does not return when nothing else is called, so the object cannot be its own specification: mark it \
+         as blocking, and say with a specification when it may go on"
+    );
+    let left = rest.len();
+    leave(&text[..text.len() - left])
+}
+
 /// A run of the object on its own.
 struct Rehearsal<'a> {
     // Dropped before the object that they borrow.
@@ -164,7 +200,10 @@ impl Rehearsal<'_> {
         // SAFETY: the object has an address of its own, and outlives the futures that borrow it.
         let object: &Object = unsafe { &*std::ptr::from_ref(&*self.object) };
         match &self.subject.operations[call.operation].invoke {
-            Invoke::Plain(invoke) => Answer::of(catch_unwind(AssertUnwindSafe(|| invoke(object, call.args)))),
+            Invoke::Plain(invoke) => {
+                let _alone = Alone::calls(&self.subject.operations[call.operation]);
+                Answer::of(catch_unwind(AssertUnwindSafe(|| invoke(object, call.args))))
+            }
             Invoke::Future(invoke) => {
                 match catch_unwind(AssertUnwindSafe(|| invoke(object, call.args))) {
                     Ok(future) => {
