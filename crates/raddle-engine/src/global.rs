@@ -34,7 +34,7 @@ pub struct Global {
     /// The latest plain access, until something else happens: optimised code announces each twice.
     pub last_announced: Cell<usize>,
     /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
-    pub overdue: Cell<Option<(fn(usize), usize)>>,
+    pub overdue: Cell<Option<Overdue>>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
@@ -48,6 +48,9 @@ pub struct Global {
     /// One byte per byte of code: the [`crate::site::Site`] of the call that returns there.
     pub sites: Cell<*mut u8>,
 }
+
+/// What to call, and what to give to it.
+pub type Overdue = (fn(usize), usize);
 
 // SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock, except for
 // `instrumented` and `announced`, which only ever become true.
