@@ -173,6 +173,11 @@ pub struct Engine {
     pub alive: usize,
     /// The threads that can run, in ascending order.
     runnable: Vec<ThreadId>,
+    /// Whether the current thread gives way: it goes on later if others can.
+    giving_way: bool,
+    /// The threads that could go on at a point where some ask to go later, and those of them that do not.
+    willing: Vec<ThreadId>,
+    eager: Vec<ThreadId>,
     /// The threads that spin.
     spinners: Vec<ThreadId>,
     /// The threads that wait for a mutex.
@@ -255,6 +260,9 @@ impl Engine {
             threads,
             alive: 0,
             runnable: Vec::with_capacity(64),
+            giving_way: false,
+            willing: Vec::new(),
+            eager: Vec::new(),
             spinners: Vec::new(),
             locking: Vec::new(),
             current: 0,
@@ -360,7 +368,11 @@ impl Engine {
     #[inline]
     pub(crate) fn point(&mut self, pending: Pending) {
         self.steps += 1;
-        if self.runnable.len() > 1 || self.steps > self.limits.max_steps || self.expired {
+        if self.runnable.len() > 1
+            || self.clock.may_wake_somebody()
+            || self.steps > self.limits.max_steps
+            || self.expired
+        {
             self.choose_at_point(pending);
         }
     }
@@ -446,6 +458,7 @@ impl Engine {
     fn begin(&mut self) {
         self.alive = 0;
         self.runnable.clear();
+        self.giving_way = false;
         self.spinners.clear();
         self.locking.clear();
         self.schedule.clear();
@@ -521,9 +534,9 @@ impl Engine {
         self.check_limits();
         self.note_pause();
         self.current().pending = pending;
-        self.in_a_row += 1;
+        self.in_a_row += u32::from(self.runnable.len() > 1);
         if self.in_a_row > MOST_IN_A_ROW && !self.follows_graph() {
-            return self.give_way();
+            return self.stand_back();
         }
         let next = self.decide();
         self.switch_to(next, SwitchReason::Preempted);
@@ -567,31 +580,37 @@ impl Engine {
             if !self.locking.is_empty() {
                 self.release_lockers();
             }
-            match self.runnable.len() {
-                0 if !self.pass_time() => return None,
-                0 => {}
-                1 => return Some(self.runnable[0]),
-                _ => {
-                    let point = Point {
-                        current: self.current,
-                        runnable: &self.runnable,
-                        threads: &self.threads,
-                        choice: self.schedule.len(),
-                    };
-                    let next = self.strategy.choose(&point);
-                    // A script may name a thread that cannot go on, or one that does not exist.
-                    let known = self.threads[..self.alive].get(next as usize);
-                    if known.is_none_or(|thread| thread.state != State::Runnable) {
-                        self.outcome = Some(Outcome::Diverged { choice: self.schedule.len() });
-                        return None;
-                    }
-                    if let Some(log) = &mut self.points {
-                        log.note(self.current, next, &self.runnable);
-                    }
-                    self.schedule.push(next);
-                    return Some(next);
+            if self.runnable.is_empty() {
+                if !self.pass_time() {
+                    return None;
                 }
+                continue;
             }
+            let some_ask = self.giving_way || self.clock.may_wake_somebody();
+            if some_ask {
+                self.ask_who_goes_later();
+            }
+            let (runnable, eager) =
+                if some_ask { (&self.willing, &self.eager) } else { (&self.runnable, &self.runnable) };
+            if let [only] = runnable[..] {
+                return Some(only);
+            }
+            let choice = self.schedule.len();
+            let point = Point { current: self.current, runnable, eager, threads: &self.threads, choice };
+            let next = self.strategy.choose(&point);
+            // A script may name a thread that cannot go on, or one that does not exist.
+            if !runnable.contains(&next) {
+                self.outcome = Some(Outcome::Diverged { choice });
+                return None;
+            }
+            if let Some(log) = &mut self.points {
+                log.note(self.current, next, runnable, eager);
+            }
+            self.schedule.push(next);
+            if self.threads[next as usize].state != State::Runnable {
+                self.end_sleep(next);
+            }
+            return Some(next);
         }
     }
 

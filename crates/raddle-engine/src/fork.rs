@@ -18,7 +18,7 @@ const SHARED: usize = 64 << 20;
 const LOOK_BACK: ThreadId = ThreadId::MAX;
 
 /// Shared memory in which a child leaves the points of its execution: for each, the current thread, the chosen one, how many
-/// could go on, and which.
+/// could go on, how many of them would rather than later, which could, and which would.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PointLog {
     memory: *mut u16,
@@ -69,8 +69,15 @@ impl PointLog {
     }
 
     /// In the child: notes a point. Beyond the memory's end, points are forgotten; the parent notices.
-    pub(crate) fn note(&mut self, current: ThreadId, chosen: ThreadId, runnable: &[ThreadId]) {
-        let end = HEADER + self.len + 3 + runnable.len();
+    pub(crate) fn note(
+        &mut self,
+        current: ThreadId,
+        chosen: ThreadId,
+        runnable: &[ThreadId],
+        eager: &[ThreadId],
+    ) {
+        let len = 4 + runnable.len() + eager.len();
+        let end = HEADER + self.len + len;
         if end * size_of::<u16>() > SHARED {
             return;
         }
@@ -80,8 +87,10 @@ impl PointLog {
             at.write(current);
             at.add(1).write(chosen);
             at.add(2).write(runnable.len() as u16);
-            ptr::copy_nonoverlapping(runnable.as_ptr(), at.add(3), runnable.len());
-            self.len += 3 + runnable.len();
+            at.add(3).write(eager.len() as u16);
+            ptr::copy_nonoverlapping(runnable.as_ptr(), at.add(4), runnable.len());
+            ptr::copy_nonoverlapping(eager.as_ptr(), at.add(4 + runnable.len()), eager.len());
+            self.len += len;
             // Said at once: a child may die at any time.
             (*self.memory.cast::<Header>()).points = self.len as u64;
         }
@@ -89,7 +98,7 @@ impl PointLog {
 
     /// In the child: notes how far back an access went, of so many ways.
     pub(crate) fn note_look_back(&mut self, choice: usize, ways: usize) {
-        self.note(LOOK_BACK, choice as u16, &[ways as u16]);
+        self.note(LOOK_BACK, choice as u16, &[ways as u16], &[]);
     }
 
     /// In the child: says how the execution went.
@@ -113,12 +122,12 @@ impl PointLog {
         let header = self.header();
         if !strategy.is_indexed() {
             let (mut choice, mut look_backs) = (0, 0);
-            for (current, _, options) in self.points() {
+            for (current, _, runnable, eager) in self.points() {
                 if current == LOOK_BACK {
-                    strategy.look_back(options[0].into(), look_backs);
+                    strategy.look_back(runnable[0].into(), look_backs);
                     look_backs += 1;
                 } else {
-                    strategy.choose(&Point { current, runnable: options, threads: &[], choice });
+                    strategy.choose(&Point { current, runnable, eager, threads: &[], choice });
                     choice += 1;
                 }
             }
@@ -137,7 +146,7 @@ impl PointLog {
     pub(crate) fn schedule(&self) -> Schedule {
         let chosen = |look_back: bool| {
             let points = self.points().filter(move |&(current, ..)| (current == LOOK_BACK) == look_back);
-            points.map(|(_, chosen, _)| chosen).collect()
+            points.map(|(_, chosen, ..)| chosen).collect()
         };
         Schedule { threads: chosen(false), look_back: chosen(true) }
     }
@@ -147,7 +156,7 @@ impl PointLog {
         unsafe { self.memory.cast::<Header>().read() }
     }
 
-    fn points(&self) -> impl Iterator<Item = (ThreadId, ThreadId, &[ThreadId])> {
+    fn points(&self) -> impl Iterator<Item = (ThreadId, ThreadId, &[ThreadId], &[ThreadId])> {
         let end = HEADER + self.header().points as usize;
         let mut at = HEADER;
         std::iter::from_fn(move || {
@@ -157,9 +166,11 @@ impl PointLog {
             // SAFETY: within what the child noted; it is gone.
             unsafe {
                 let point = self.memory.add(at);
-                let runnable = std::slice::from_raw_parts(point.add(3), point.add(2).read().into());
-                at += 3 + runnable.len();
-                Some((point.read(), point.add(1).read(), runnable))
+                let (can, would) = (usize::from(point.add(2).read()), usize::from(point.add(3).read()));
+                let runnable = std::slice::from_raw_parts(point.add(4), can);
+                let eager = std::slice::from_raw_parts(point.add(4 + can), would);
+                at += 4 + can + would;
+                Some((point.read(), point.add(1).read(), runnable, eager))
             }
         })
     }

@@ -1,4 +1,7 @@
 //! Virtual time. The clock stands still while any thread can run; when all wait, it jumps to the first deadline.
+//!
+//! A short sleep may also end while others could run: they are then *held up*, as a busy machine holds threads up. All of that
+//! together stays below [`MOST_DELAY`] in an execution, so that whoever waits longer than that waits for the others indeed.
 
 use crate::thread::ThreadId;
 
@@ -9,7 +12,12 @@ pub struct Clock {
     /// Pairs of a deadline and the thread that waits for it, in no order: there are never many.
     sleepers: Vec<(u64, ThreadId)>,
     idle_steps: u32,
+    /// How long others were held up so that sleeps could end.
+    delay: u64,
 }
+
+/// Nanoseconds for which threads can be held up in an execution: less than this.
+const MOST_DELAY: u64 = 1_000_000;
 
 /// When every execution begins, in nanoseconds of the monotonic clock: an hour after boot.
 const BEGIN: u64 = 3_600_000_000_000;
@@ -19,7 +27,7 @@ const EPOCH: u64 = 1_735_689_600_000_000_000;
 
 impl Default for Clock {
     fn default() -> Clock {
-        Clock { now: BEGIN, sleepers: Vec::new(), idle_steps: 0 }
+        Clock { now: BEGIN, sleepers: Vec::new(), idle_steps: 0, delay: 0 }
     }
 }
 
@@ -28,6 +36,7 @@ impl Clock {
     pub fn reset(&mut self) {
         self.now = BEGIN;
         self.idle_steps = 0;
+        self.delay = 0;
         self.sleepers.clear();
     }
 
@@ -54,6 +63,27 @@ impl Clock {
     /// When the thread wants to be woken.
     pub fn deadline(&self, thread: ThreadId) -> Option<u64> {
         self.sleepers.iter().find(|&&(_, sleeper)| sleeper == thread).map(|&(deadline, _)| deadline)
+    }
+
+    /// Whether any thread could be woken now if the others are held up.
+    #[inline]
+    pub fn may_wake_somebody(&self) -> bool {
+        !self.sleepers.is_empty() && self.nearly_due().next().is_some()
+    }
+
+    /// The threads that could be woken now if the others are held up, in no order.
+    pub fn nearly_due(&self) -> impl Iterator<Item = ThreadId> {
+        let due =
+            |&&(deadline, _): &&(u64, ThreadId)| self.delay + deadline.saturating_sub(self.now) < MOST_DELAY;
+        self.sleepers.iter().filter(due).map(|&(_, thread)| thread)
+    }
+
+    /// Holds the others up until the thread's deadline, and forgets that.
+    pub fn hold_up(&mut self, thread: ThreadId) {
+        let Some(deadline) = self.deadline(thread) else { return };
+        self.delay += deadline.saturating_sub(self.now);
+        self.advance(deadline);
+        self.cancel(thread);
     }
 
     /// Moves on to a time, unless that has passed.
@@ -106,5 +136,19 @@ mod tests {
         assert_eq!((woken.as_slice(), clock.monotonic()), (&[2, 3][..], begin + 10));
         clock.cancel(1);
         assert!(!clock.jump(|_| ()));
+    }
+
+    #[test]
+    fn threads_are_held_up_for_less_than_a_while_in_all() {
+        let mut clock = Clock::default();
+        let begin = clock.monotonic();
+        let nearly_due = |clock: &Clock| clock.nearly_due().collect::<Vec<_>>();
+        clock.sleep(1, begin + MOST_DELAY / 2);
+        clock.sleep(2, begin + MOST_DELAY);
+        assert_eq!(nearly_due(&clock), [1]);
+        clock.hold_up(1);
+        assert_eq!((clock.monotonic(), nearly_due(&clock)), (begin + MOST_DELAY / 2, vec![]));
+        clock.sleep(3, begin);
+        assert_eq!(nearly_due(&clock), [3], "what is due already holds nobody up");
     }
 }

@@ -11,7 +11,7 @@ use crate::thread::{State, ThreadId, Wake};
 use crate::trace::{self, Action, SwitchReason};
 
 impl Engine {
-    /// The current thread gives way: it goes on only if no other can.
+    /// The current thread gives way: it asks to go on later than the others.
     pub(crate) fn yield_now(&mut self, pc: usize) {
         self.count_step();
         self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
@@ -20,9 +20,13 @@ impl Engine {
             // Whoever gives way may be waiting for those who then go on: that is to be seen.
             return self.point(Pending::NOTHING);
         }
-        if self.runnable.len() > 1 && !self.follows_graph() {
+        if !self.follows_graph() && (self.runnable.len() > 1 || self.clock.may_wake_somebody()) {
+            self.note_pause();
             self.current().pending = Pending::NOTHING;
-            self.give_way();
+            self.giving_way = true;
+            let next = self.decide();
+            self.giving_way = false;
+            self.switch_to(next, SwitchReason::Yielded);
         }
     }
 
@@ -88,8 +92,27 @@ impl Engine {
         }
     }
 
-    /// Lets another thread go on.
-    pub(super) fn give_way(&mut self) {
+    /// Finds out who could go on, and who of them does not ask to go later.
+    #[cold]
+    pub(super) fn ask_who_goes_later(&mut self) {
+        let Engine { willing, eager, runnable, clock, .. } = self;
+        eager.clear();
+        eager.extend(runnable.iter().filter(|&&thread| !self.giving_way || thread != self.current));
+        willing.clear();
+        willing.extend(runnable.iter().copied().chain(clock.nearly_due()));
+        willing.sort_unstable();
+    }
+
+    /// The thread's deadline comes while others could go on: they are held up.
+    #[cold]
+    pub(super) fn end_sleep(&mut self, thread: ThreadId) {
+        self.clock.hold_up(thread);
+        self.futexes.cancel(thread);
+        self.unblock(thread, Wake::TimedOut);
+    }
+
+    /// Lets another thread go on, if one can.
+    pub(super) fn stand_back(&mut self) {
         let me = self.current;
         self.runnable.retain(|&thread| thread != me);
         let next = self.decide();
@@ -99,12 +122,11 @@ impl Engine {
 
     /// Ends the wait of a thread that has a deadline, as if that had come. False if it has none.
     pub(super) fn time_out(&mut self, thread: ThreadId) -> bool {
-        let Some(deadline) = self.clock.deadline(thread) else { return false };
-        self.clock.cancel(thread);
-        self.clock.advance(deadline);
-        self.futexes.cancel(thread);
-        self.unblock(thread, Wake::TimedOut);
-        true
+        let has_deadline = self.clock.deadline(thread).is_some();
+        if has_deadline {
+            self.end_sleep(thread);
+        }
+        has_deadline
     }
 
     /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.

@@ -3,7 +3,7 @@
 //! An interleaving is named by its *deviations*: the choices at which it does not take the default (the current thread if
 //! it can go on, else the next in turn). The name is unique, so no interleaving is made twice. Each execution that was
 //! made is a node; its children add one deviation after its last. A deviation while the current thread could go on is a
-//! preemption and counts; one where it could not is free. Under a weak memory model, an access that does not go to the newest
+//! preemption and counts; one where it could not is free. One to a thread that asks to go later counts, too. Under a weak memory model, an access that does not go to the newest
 //! store deviates too, and counts as a preemption.
 //!
 //! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each giving one
@@ -96,7 +96,8 @@ impl Bounded {
     }
 
     /// Makes a choice: the default, unless it is the turn of a deviation. Beyond the last of them, the others are children.
-    fn deviate(&mut self, default: u16, others: impl Iterator<Item = u16>, free: bool) -> u16 {
+    /// Each comes with whether it is free.
+    fn deviate(&mut self, default: u16, others: impl Iterator<Item = (u16, bool)>) -> u16 {
         let choice = self.choices;
         self.choices += 1;
         match self.deviations.get(self.taken) {
@@ -106,8 +107,10 @@ impl Bounded {
             }
             Some(_) => default,
             None => {
-                let children = if free { &mut self.free } else { &mut self.preempting };
-                children.extend(others.map(|to| Deviation { choice, to }));
+                for (to, free) in others {
+                    let children = if free { &mut self.free } else { &mut self.preempting };
+                    children.push(Deviation { choice, to });
+                }
                 default
             }
         }
@@ -176,12 +179,16 @@ impl Strategy for Bounded {
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
         let default = point.default_choice();
-        let others = point.runnable.iter().copied().filter(|&thread| thread != default);
-        self.deviate(default, others, !point.current_can_go_on())
+        let preempts = point.current_goes_on();
+        let others = point.runnable.iter().filter(|&&thread| thread != default);
+        self.deviate(
+            default,
+            others.map(|&thread| (thread, !preempts && point.preferred().contains(&thread))),
+        )
     }
 
     fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
-        self.deviate(0, 1..ways as u16, false).into()
+        self.deviate(0, (1..ways as u16).map(|back| (back, false))).into()
     }
 
     fn end(&mut self, _choices: usize) {

@@ -9,6 +9,7 @@ use crate::thread::ThreadId;
 pub struct Conductor {
     within: Box<dyn Strategy>,
     others: Vec<ThreadId>,
+    eager: Vec<ThreadId>,
 }
 
 const FIRST: ThreadId = 0;
@@ -16,7 +17,7 @@ const FIRST: ThreadId = 0;
 impl Conductor {
     /// Leaves all choices that matter to `within`.
     pub fn new(within: Box<dyn Strategy>) -> Conductor {
-        Conductor { within, others: Vec::with_capacity(64) }
+        Conductor { within, others: Vec::with_capacity(64), eager: Vec::with_capacity(64) }
     }
 }
 
@@ -29,14 +30,18 @@ impl Strategy for Conductor {
         if point.runnable[0] != FIRST {
             return self.within.choose(point);
         }
-        if point.current == FIRST {
+        if point.current == FIRST && point.current_goes_on() {
             return FIRST;
         }
-        self.others.clear();
-        self.others.extend_from_slice(&point.runnable[1..]);
+        let others = |threads: &[ThreadId], into: &mut Vec<ThreadId>| {
+            into.clear();
+            into.extend(threads.iter().filter(|&&thread| thread != FIRST));
+        };
+        others(point.runnable, &mut self.others);
+        others(point.eager, &mut self.eager);
         match self.others[..] {
             [only] => only,
-            _ => self.within.choose(&Point { runnable: &self.others, ..*point }),
+            _ => self.within.choose(&Point { runnable: &self.others, eager: &self.eager, ..*point }),
         }
     }
 
@@ -66,7 +71,7 @@ mod tests {
     fn check(current: ThreadId, runnable: &[ThreadId], allowed: &[ThreadId]) {
         let mut conductor = Conductor::new(Box::new(RoundRobin::new()));
         conductor.begin(0);
-        let point = Point { current, runnable, threads: &[], choice: 0 };
+        let point = Point { current, runnable, eager: runnable, threads: &[], choice: 0 };
         assert!(allowed.contains(&conductor.choose(&point)));
     }
 

@@ -2,6 +2,7 @@
 
 mod bounded;
 mod conductor;
+mod haste;
 mod look_back;
 mod pct;
 mod pos;
@@ -27,16 +28,24 @@ pub struct Point<'a> {
     pub current: ThreadId,
     /// The threads that can, in ascending order; at least two.
     pub runnable: &'a [ThreadId],
+    /// Those of them that do not ask to go later: others give way, or sleep and would hold up the rest if they woke now.
+    pub eager: &'a [ThreadId],
     pub(crate) threads: &'a [Box<VThread>],
     /// How many such points came before in this execution.
     pub choice: usize,
 }
 
 impl Point<'_> {
-    /// Whether the thread that ran last can go on.
+    /// Whether the thread that ran last can go on, and does not ask to go later.
     #[inline]
-    pub fn current_can_go_on(&self) -> bool {
-        self.runnable.contains(&self.current)
+    pub fn current_goes_on(&self) -> bool {
+        self.eager.contains(&self.current)
+    }
+
+    /// The threads among which to choose if nothing speaks against it: in ascending order, at least one.
+    #[inline]
+    pub fn preferred(&self) -> &[ThreadId] {
+        if self.eager.is_empty() { self.runnable } else { self.eager }
     }
 
     /// What the thread does when it is chosen.
@@ -47,7 +56,7 @@ impl Point<'_> {
 
     /// The thread that goes on if nothing speaks against it: the current one, else the next in turn.
     pub fn default_choice(&self) -> ThreadId {
-        if self.current_can_go_on() {
+        if self.current_goes_on() {
             return self.current;
         }
         self.next_in_turn()
@@ -55,7 +64,8 @@ impl Point<'_> {
 
     /// The next thread that can go on after the current one, in order of their numbers.
     pub fn next_in_turn(&self) -> ThreadId {
-        *self.runnable.iter().find(|&&thread| thread > self.current).unwrap_or(&self.runnable[0])
+        let threads = self.preferred();
+        *threads.iter().find(|&&thread| thread > self.current).unwrap_or(&threads[0])
     }
 }
 

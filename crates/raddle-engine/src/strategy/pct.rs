@@ -4,8 +4,10 @@
 //! all others. Finds a bug of depth d among n threads and k choices with probability at least 1/(n·k^(d-1)).
 //!
 //! Deviations: only points with more than one runnable thread count as steps; k is taken from execution 0, which has no
-//! change points, doubled so that longer executions are covered too; threads are given priorities as they first appear.
+//! change points, or is two, four or eight times that, by chance: threads that are made to wait go round loops, which makes
+//! executions longer. Threads are given priorities as they first appear.
 
+use super::haste::Haste;
 use super::look_back::LookBack;
 use super::{Point, Strategy};
 use crate::rng::Rng;
@@ -17,6 +19,7 @@ pub struct Pct {
     seed: u64,
     depth: usize,
     rng: Rng,
+    haste: Haste,
     look_back: LookBack,
     /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`].
     priorities: Vec<u64>,
@@ -36,6 +39,7 @@ impl Pct {
             seed,
             depth: depth.max(1),
             rng: Rng::new(seed),
+            haste: Haste::default(),
             look_back: LookBack::default(),
             priorities: Vec::new(),
             change_points: Vec::new(),
@@ -55,9 +59,9 @@ impl Pct {
         self.priorities[index]
     }
 
-    fn highest(&mut self, point: &Point<'_>) -> ThreadId {
-        let mut best = (0, point.runnable[0]);
-        for &thread in point.runnable {
+    fn highest(&mut self, threads: &[ThreadId]) -> ThreadId {
+        let mut best = (0, threads[0]);
+        for &thread in threads {
             best = best.max((self.priority(thread), thread));
         }
         best.1
@@ -67,13 +71,15 @@ impl Pct {
 impl Strategy for Pct {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.haste.begin();
         self.look_back.begin();
         self.priorities.clear();
         self.change_points.clear();
         self.first = execution == 0;
         if self.length > 0 {
+            let span = self.length << self.rng.below(4);
             for _ in 1..self.depth {
-                self.change_points.push(self.rng.below(2 * self.length));
+                self.change_points.push(self.rng.below(span));
             }
             self.change_points.sort_unstable_by(|a, b| b.cmp(a));
         }
@@ -81,12 +87,13 @@ impl Strategy for Pct {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        let mut chosen = self.highest(point);
+        let threads = self.haste.choose(&mut self.rng, point);
+        let mut chosen = self.highest(threads);
         while self.change_points.last().is_some_and(|&at| at <= point.choice) {
             self.change_points.pop();
             // The later the change, the lower the thread falls.
             self.priorities[usize::from(chosen)] = self.change_points.len() as u64 + 1;
-            chosen = self.highest(point);
+            chosen = self.highest(threads);
         }
         chosen
     }

@@ -4,6 +4,7 @@
 //! pending event that conflicts with the one that ran, are given new ones. Needs neither depth nor length, and samples
 //! partial orders far more evenly than a random walk.
 
+use super::haste::Haste;
 use super::look_back::LookBack;
 use super::{Point, Strategy};
 use crate::rng::Rng;
@@ -14,6 +15,7 @@ use crate::thread::ThreadId;
 pub struct Pos {
     seed: u64,
     rng: Rng,
+    haste: Haste,
     look_back: LookBack,
     /// Priorities of the threads' pending events; 0 is unknown.
     priorities: Vec<u64>,
@@ -22,7 +24,13 @@ pub struct Pos {
 impl Pos {
     /// Partial order sampling with this seed.
     pub fn new(seed: u64) -> Pos {
-        Pos { seed, rng: Rng::new(seed), look_back: LookBack::default(), priorities: Vec::new() }
+        Pos {
+            seed,
+            rng: Rng::new(seed),
+            haste: Haste::default(),
+            look_back: LookBack::default(),
+            priorities: Vec::new(),
+        }
     }
 
     fn priority(&mut self, thread: ThreadId) -> &mut u64 {
@@ -40,14 +48,16 @@ impl Pos {
 impl Strategy for Pos {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.haste.begin();
         self.look_back.begin();
         self.priorities.clear();
         true
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        let mut best = (0, point.runnable[0]);
-        for &thread in point.runnable {
+        let threads = self.haste.choose(&mut self.rng, point);
+        let mut best = (0, threads[0]);
+        for &thread in threads {
             best = best.max((*self.priority(thread), thread));
         }
         let chosen = best.1;

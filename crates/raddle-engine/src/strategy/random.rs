@@ -1,5 +1,6 @@
 //! Uniform random choice among the threads that can go on.
 
+use super::haste::Haste;
 use super::look_back::LookBack;
 use super::{Point, Strategy};
 use crate::rng::Rng;
@@ -10,26 +11,29 @@ use crate::thread::ThreadId;
 pub struct Random {
     seed: u64,
     rng: Rng,
+    haste: Haste,
     look_back: LookBack,
 }
 
 impl Random {
     /// The random strategy of this seed.
     pub fn new(seed: u64) -> Random {
-        Random { seed, rng: Rng::new(seed), look_back: LookBack::default() }
+        Random { seed, rng: Rng::new(seed), haste: Haste::default(), look_back: LookBack::default() }
     }
 }
 
 impl Strategy for Random {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.haste.begin();
         self.look_back.begin();
         true
     }
 
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        point.runnable[self.rng.below(point.runnable.len())]
+        let threads = self.haste.choose(&mut self.rng, point);
+        threads[self.rng.below(threads.len())]
     }
 
     fn look_back(&mut self, ways: usize, _choice: usize) -> usize {

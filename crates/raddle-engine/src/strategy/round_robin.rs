@@ -40,7 +40,7 @@ impl Strategy for RoundRobin {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        if self.left > 0 && point.current_can_go_on() {
+        if self.left > 0 && point.current_goes_on() {
             self.left -= 1;
             return point.current;
         }
