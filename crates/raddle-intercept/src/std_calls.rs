@@ -40,10 +40,17 @@ unsafe extern "C" fn __raddle_std_call(
         3 => StdCall::CondvarNotify { condvar: first, count: i32::MAX as u32 },
         4 => StdCall::LockShared { state: first },
         5 => StdCall::LockAlone { state: first },
-        6 => StdCall::Park { state: parker(), deadline: None },
+        6 => StdCall::Park { state: parker(&std::thread::current()), deadline: None },
         7 => {
             let deadline = Some(after(first.addr() as u64, second.addr() as u64));
-            StdCall::Park { state: parker(), deadline }
+            StdCall::Park { state: parker(&std::thread::current()), deadline }
+        }
+        // SAFETY: a handle of the current thread is their first argument.
+        8 => StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline: None },
+        9 => {
+            let deadline = Some(after(second.addr() as u64, third));
+            // SAFETY: as above.
+            StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline }
         }
         _ => return GO_ON,
     };
@@ -70,11 +77,10 @@ unsafe extern "C" fn __raddle_once_ends(once: *mut u32, before: u32) {
     }
 }
 
-/// The word at which the current thread parks.
-fn parker() -> *mut u32 {
-    let handle = std::thread::current();
+/// The word at which a thread parks.
+fn parker(handle: &Thread) -> *mut u32 {
     // SAFETY: the offset was found by looking.
-    unsafe { inner(&handle).add(parker_offset()) }
+    unsafe { inner(handle).add(parker_offset()) }
 }
 
 /// What a handle points to.

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use litmus::Model;
 use litmus::check::explorer;
@@ -200,7 +201,6 @@ fn park_and_unpark() {
 }
 
 #[test]
-#[ignore = "compiled parts of std park unseen, which the exhaustive search refuses to judge"]
 fn channels() {
     passes(|| {
         let ((sender, receiver), data) = (mpsc::channel(), Data::default());
@@ -227,6 +227,73 @@ fn channels() {
         receiver.recv().unwrap();
         data.check();
         writer.join().unwrap();
+    });
+}
+
+#[test]
+fn channels_that_wait_for_room_or_for_time() {
+    passes(|| {
+        let ((sender, receiver), data) = (mpsc::sync_channel(1), Data::default());
+        let writer = thread::spawn({
+            let data = data.clone();
+            move || {
+                sender.send(1).unwrap();
+                data.write();
+                sender.send(2).unwrap();
+            }
+        });
+        assert_eq!([receiver.recv(), receiver.recv()], [Ok(1), Ok(2)]);
+        data.check();
+        writer.join().unwrap();
+    });
+    passes(|| {
+        let ((sender, receiver), data) = (mpsc::channel(), Data::default());
+        let writer = thread::spawn({
+            let data = data.clone();
+            move || {
+                data.write();
+                sender.send(()).unwrap();
+            }
+        });
+        if receiver.recv_timeout(Duration::from_secs(1)).is_ok() {
+            data.check();
+        }
+        writer.join().unwrap();
+    });
+    // The end of a channel is news, too.
+    passes(|| {
+        let ((sender, receiver), data) = (mpsc::channel::<()>(), Data::default());
+        let writer = thread::spawn({
+            let data = data.clone();
+            move || {
+                data.write();
+                drop(sender);
+            }
+        });
+        assert!(receiver.recv().is_err());
+        data.check();
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn park_and_sleep_with_time() {
+    passes(|| {
+        let (ready, data) = (Arc::new(AtomicU32::new(0)), Data::default());
+        let waiting = thread::spawn({
+            let (ready, data) = (ready.clone(), data.clone());
+            move || {
+                thread::park_timeout(Duration::from_secs(1));
+                if ready.load(SeqCst) == 1 {
+                    data.check();
+                }
+            }
+        });
+        thread::sleep(Duration::from_millis(1));
+        data.write();
+        ready.store(1, SeqCst);
+        waiting.thread().unpark();
+        waiting.join().unwrap();
     });
 }
 

@@ -17,7 +17,7 @@ use crate::cargo::remove_package_variables;
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
 /// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
-const ENDINGS: [&str; 9] = [
+const ENDINGS: [&str; 11] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
     "7Condvar10notify_one",
@@ -26,6 +26,9 @@ const ENDINGS: [&str; 9] = [
     "6RwLock15write_contended",
     "9functions4park",
     "9functions12park_timeout",
+    // The last parts of channels that wait.
+    "6Thread4park",
+    "6Thread12park_timeout",
     ONCE,
 ];
 

@@ -1,10 +1,17 @@
 //! Compiled, never run: the compiled functions of std that it needs are those that wait for other threads or wake them.
 
+use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, Once, RwLock};
 use std::thread;
 use std::time::Duration;
 
-pub fn probe(condvar: &Condvar, mutex: &Mutex<()>, lock: &RwLock<()>, once: &Once) {
+pub fn probe(
+    condvar: &Condvar,
+    mutex: &Mutex<()>,
+    lock: &RwLock<()>,
+    once: &Once,
+    receiver: &Receiver<()>,
+) {
     let guard = condvar.wait(mutex.lock().unwrap()).unwrap();
     drop(condvar.wait_timeout(guard, Duration::ZERO));
     condvar.notify_one();
@@ -14,4 +21,6 @@ pub fn probe(condvar: &Condvar, mutex: &Mutex<()>, lock: &RwLock<()>, once: &Onc
     drop(lock.read());
     drop(lock.write());
     once.call_once(|| ());
+    receiver.recv().unwrap();
+    receiver.recv_timeout(Duration::ZERO).unwrap();
 }
