@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use crate::engine::Engine;
 use crate::thread::{KeyDestructor, Threads};
@@ -37,6 +37,8 @@ pub struct Global {
     pub overdue: Cell<Option<Overdue>>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
+    /// Whether threads that have no part in the exploration stand still.
+    pub(crate) bystanders: AtomicU32,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
     pub(crate) threads: Cell<Threads>,
     /// Destructors of the thread-specific keys that exist outside executions.
@@ -68,6 +70,7 @@ pub static GLOBAL: Global = Global {
     last_announced: Cell::new(0),
     overdue: Cell::new(None),
     engine: Cell::new(ptr::null_mut()),
+    bystanders: AtomicU32::new(0),
     threads: Cell::new(Vec::new()),
     key_destructors: [const { Cell::new(None) }; MAX_KEYS],
     text_start: Cell::new(0),

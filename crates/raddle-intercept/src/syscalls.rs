@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_long};
 use raddle_engine::Engine;
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks;
+use raddle_engine::isolate::bystanders::stand_still;
 use raddle_engine::sys::raw_syscall;
 use raddle_engine::thread::Wake;
 
@@ -27,7 +28,11 @@ unsafe extern "C" fn syscall(
         {
             return answer(result);
         }
-        answer(raw_syscall(number, [a, b, c, d, e, f]))
+        let result = raw_syscall(number, [a, b, c, d, e, f]);
+        if number == libc::SYS_futex {
+            stand_still();
+        }
+        answer(result)
     }
 }
 

@@ -4,8 +4,11 @@
 //! What existed before the exploration (statics, and heap blocks allocated earlier) is rolled back page by page
 //! ([`pages`]), and so are the locals that the closure borrows ([`borrowed`]). Thread-locals are restored from an image ([`crate::lender`]).
 //!
+//! Other threads of the process stand still meanwhile ([`bystanders`]).
+//!
 //! The engine itself allocates from a second arena, so that nothing it keeps lies on a page that is rolled back.
 
 pub mod borrowed;
+pub mod bystanders;
 pub mod heap;
 pub mod pages;
