@@ -153,6 +153,8 @@ pub struct Limits {
     pub report_leaks: bool,
     /// Whether a thread that seems to spin goes on alone until that is proven.
     pub prove_spins: bool,
+    /// Whether the exhaustive search takes the memory model to the letter, also where no compiler does.
+    pub to_the_letter: bool,
     /// Whether memory that was not freed is one.
     pub check_leaks: bool,
     /// What happens to freed memory.

@@ -11,6 +11,7 @@ use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::Exhaustive;
 use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
+use crate::isolate::bystanders;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::Judge;
@@ -56,6 +57,8 @@ pub struct Config {
     pub report_leaks: bool,
     /// Whether a thread that seems to spin goes on alone until that is proven: for those who ask which threads had to wait.
     pub prove_spins: bool,
+    /// Whether the exhaustive search takes the memory model to the letter, also where no compiler does.
+    pub to_the_letter: bool,
     /// Whether memory that was not freed at an execution's end is a failure.
     pub check_leaks: bool,
     /// Whether data races are looked for, which needs clocks.
@@ -100,6 +103,8 @@ pub struct SearchReport {
     pub unsure: bool,
     /// Whether the strategy has explored all it can reach.
     pub complete: bool,
+    /// Whether the exhaustive search took loops to wait because they give way: if they count their rounds, there is more.
+    pub assumed: bool,
     /// Events of all executions made in this process.
     pub steps: u64,
     /// Changes of thread in all executions made in this process.
@@ -184,6 +189,7 @@ impl<'a> Search<'a> {
             stack_size: config.stack_size,
             report_leaks: config.report_leaks,
             prove_spins: config.prove_spins,
+            to_the_letter: config.to_the_letter,
             check_leaks: config.check_leaks,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
@@ -217,6 +223,7 @@ impl<'a> Search<'a> {
             unsafe { (*engine).borrowed = Borrowed::above(callers) };
         }
         if config.roll_back_pages {
+            bystanders::hold();
             let pages = Pages::protect(heap_block);
             // SAFETY: the engine was just made.
             unsafe { (*engine).pages = Some(pages) };
@@ -296,6 +303,7 @@ impl<'a> Search<'a> {
         let graphs = unsafe { (*self.engine).exhaustive.as_ref() };
         report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
         report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
+        report.assumed = graphs.is_some_and(|graphs| graphs.has_assumed());
         report.elapsed = begin.elapsed();
         report
     }
@@ -559,6 +567,7 @@ impl Drop for Search<'_> {
         // SAFETY: the engine was made by `new`; nothing runs on it any more.
         let mut engine = unsafe { Box::from_raw(self.engine) };
         engine.pages = None;
+        bystanders::release();
         self.handlers = None;
         set_flag(self.config, true);
         GLOBAL.wants_announcements.set(false);

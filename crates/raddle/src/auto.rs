@@ -3,13 +3,14 @@
 //! 1. Partial order sampling under sequential consistency, briefly: most bugs are shallow, and their traces are simple.
 //! 2. Exhaustive search under the weak memory model. If it comes to its end, everything is known; memory that is used again at
 //!    once is then looked at in the same way, and that is all.
-//! 3. Otherwise samples of several kinds, under both memory models and with both ways to treat freed memory.
+//! 3. Otherwise samples of several kinds, under both memory models and with both ways to treat freed memory: a little of
+//!    each, so that what one of them finds soon is found soon, and then more of each.
 //!
 //! Scenarios of declarative tests have a portfolio of their own. Sequential consistency is not part of the weak memory model
 //! there: it orders operations by time, which that does not know. So both are searched to the end, if they have one.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_engine::SearchReport;
 
@@ -76,34 +77,72 @@ impl fmt::Display for Ran {
     }
 }
 
-/// A search to be made, with its part of what the whole may cost, in percent.
+/// What ran, in a line: searches of the same kind are one.
+pub(crate) fn summary(searches: &[Ran]) -> String {
+    let mut kinds: Vec<Ran> = Vec::new();
+    for ran in searches {
+        let same = |kind: &&mut Ran| {
+            (&kind.strategy, kind.memory, kind.allocation, kind.preemptions)
+                == (&ran.strategy, ran.memory, ran.allocation, ran.preemptions)
+        };
+        match kinds.iter_mut().find(same) {
+            Some(kind) => kind.executions += ran.executions,
+            None => kinds.push(ran.clone()),
+        }
+    }
+    kinds.iter().map(Ran::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A search to be made.
 #[derive(Clone, Copy)]
 pub(crate) struct Phase {
     strategy: fn() -> Strategy,
     memory: Memory,
     allocation: Allocation,
+    /// Its part of what the whole may cost, beside those of the others.
     share: u32,
+    /// Executions at most.
+    most: u64,
+    /// Preemptions in one execution at most, if the search is exhaustive.
+    preemptions: Option<usize>,
+    /// Which time round it is: samples of the second are others.
+    round: u64,
 }
 
 use Allocation::{Quarantine, Reuse};
 use Memory::{Rc11, Sc};
 
 const fn phase(strategy: fn() -> Strategy, memory: Memory, allocation: Allocation, share: u32) -> Phase {
-    Phase { strategy, memory, allocation, share }
+    Phase { strategy, memory, allocation, share, most: u64::MAX, preemptions: None, round: 0 }
 }
 
+const fn again(strategy: fn() -> Strategy, memory: Memory, allocation: Allocation, share: u32) -> Phase {
+    Phase { round: 1, ..phase(strategy, memory, allocation, share) }
+}
+
+/// Executions of the first look.
+const FIRST_LOOK: u64 = 500;
+
 /// In order; what a search leaves of its part is given to those that follow.
-const PHASES: [Phase; 10] = [
-    phase(|| Strategy::Pos, Sc, Quarantine, 4),
-    phase(|| Strategy::Exhaustive, Rc11, Quarantine, 26),
-    phase(|| Strategy::Exhaustive, Rc11, Reuse, 26),
-    phase(|| Strategy::Pos, Rc11, Quarantine, 14),
-    phase(|| Strategy::Pct(3), Sc, Quarantine, 12),
-    phase(|| Strategy::Bounded(2), Sc, Quarantine, 10),
-    phase(|| Strategy::Random, Rc11, Reuse, 12),
-    phase(|| Strategy::Pct(2), Rc11, Reuse, 8),
+const PHASES: [Phase; 16] = [
+    Phase { most: FIRST_LOOK, ..phase(|| Strategy::Pos, Sc, Quarantine, 2) },
+    phase(|| Strategy::Exhaustive, Rc11, Quarantine, 8),
+    phase(|| Strategy::Exhaustive, Rc11, Reuse, 8),
+    // A little of everything.
+    Phase { preemptions: Some(2), ..phase(|| Strategy::Exhaustive, Rc11, Quarantine, 5) },
+    again(|| Strategy::Pos, Sc, Quarantine, 5),
+    phase(|| Strategy::Pos, Rc11, Quarantine, 5),
+    phase(|| Strategy::Pct(3), Sc, Quarantine, 5),
+    phase(|| Strategy::Bounded(2), Sc, Quarantine, 8),
+    phase(|| Strategy::Pct(2), Rc11, Reuse, 4),
+    phase(|| Strategy::Random, Rc11, Reuse, 3),
+    // And then more of it.
+    again(|| Strategy::Pct(3), Sc, Quarantine, 14),
+    again(|| Strategy::Pos, Rc11, Quarantine, 14),
+    Phase { round: 2, ..phase(|| Strategy::Pos, Sc, Quarantine, 10) },
     phase(|| Strategy::Pct(4), Rc11, Quarantine, 8),
-    phase(|| Strategy::Pos, Sc, Reuse, 8),
+    phase(|| Strategy::Pos, Sc, Reuse, 6),
+    again(|| Strategy::Random, Rc11, Reuse, 6),
 ];
 
 /// Those of a scenario: interleavings with few changes of thread first, because they are easy to understand.
@@ -129,13 +168,18 @@ pub(crate) struct Scope {
     pub(crate) exhaustible: bool,
 }
 
-/// What is left to spend.
+/// What was done and what is left to do.
 pub(crate) struct Portfolio {
     phases: &'static [Phase],
     scenario: Option<Scope>,
+    /// Executions left.
     executions: u64,
+    /// The time that all of it may take, from the beginning on.
     budget: Option<Duration>,
+    begin: Instant,
     next: usize,
+    /// Whether only executions with few preemptions were asked for.
+    bounded: bool,
     /// The memory models of which everything is known.
     exhausted: Vec<Memory>,
     /// Whether an exhaustive search could not follow the program.
@@ -146,12 +190,15 @@ pub(crate) struct Portfolio {
 
 impl Portfolio {
     pub(crate) fn new(options: &Options) -> Portfolio {
+        let (executions, budget) = options.effort();
         Portfolio {
             phases: &PHASES,
             scenario: None,
-            executions: options.executions,
-            budget: options.budget,
+            executions,
+            budget,
+            begin: Instant::now(),
             next: 0,
+            bounded: options.preemptions.is_some(),
             exhausted: Vec::new(),
             given_up: false,
             events: None,
@@ -167,12 +214,14 @@ impl Portfolio {
         loop {
             let phase = *self.phases.get(self.next)?;
             self.next += 1;
-            if self.executions == 0 || self.budget == Some(Duration::ZERO) {
+            let time_left = self.budget.map(|budget| budget.saturating_sub(self.begin.elapsed()));
+            if self.executions == 0 || time_left == Some(Duration::ZERO) {
                 return None;
             }
             let rest: u32 = self.phases[self.next..].iter().map(|phase| phase.share).sum();
             let part = |whole: u128| whole * u128::from(phase.share) / u128::from(phase.share + rest);
-            let executions = (part(self.executions.into()) as u64).max(1);
+            let executions = (part(self.executions.into()) as u64).clamp(1, phase.most);
+            let budget = time_left.map(|left| Duration::from_nanos(part(left.as_nanos()) as u64));
             let strategy = (phase.strategy)();
             let exhaustive = strategy == Strategy::Exhaustive;
             let possible = !exhaustive
@@ -182,7 +231,7 @@ impl Portfolio {
                     && self.may_be_exhausted(phase.memory, executions));
             // Where nothing is left to be found, only the other way to treat memory may show more; and only then is it worth it.
             let wanted = match (exhaustive, phase.allocation) {
-                (true, Reuse) => self.is_exhausted(phase.memory),
+                (true, Reuse) if options.allocation == Quarantine => self.is_exhausted(phase.memory),
                 _ => !self.is_exhausted(phase.memory),
             };
             if !possible || !wanted || !self.is_chosen(&phase, options) {
@@ -193,9 +242,13 @@ impl Portfolio {
                 chosen_by_portfolio: true,
                 memory: Some(options.memory.unwrap_or(phase.memory)),
                 allocation: phase.allocation,
-                executions,
+                seed: options.seed.wrapping_add(phase.round),
+                executions: Some(executions),
+                preemptions: options.preemptions.or(phase.preemptions),
                 max_steps: if exhaustive { self.most_events(options) } else { options.max_steps },
-                budget: self.budget.map(|budget| Duration::from_nanos(part(budget.as_nanos()) as u64)),
+                budget,
+                // An execution of which the exhaustive search sees no end is left to the others, in time.
+                time_limit: budget.filter(|_| exhaustive).unwrap_or(Duration::MAX).min(options.time_limit),
                 ..options.clone()
             });
         }
@@ -248,9 +301,9 @@ impl Portfolio {
     /// A search was made.
     pub(crate) fn made(&mut self, ran: &Ran, report: &SearchReport) {
         self.executions = self.executions.saturating_sub(ran.executions);
-        self.budget = self.budget.map(|budget| budget.saturating_sub(report.elapsed));
         self.events.get_or_insert(report.steps / report.executions.max(1));
-        if ran.is_exhaustive() {
+        // A bound that the user chose is the user's; another leaves something to be found, if it mattered.
+        if ran.is_exhaustive() && (ran.preemptions.is_none() || self.bounded) {
             self.exhausted.push(ran.memory);
         }
         self.given_up |= ran.given_up;
@@ -274,33 +327,46 @@ mod tests {
             strategy: options.strategy.clone(),
             memory: options.memory(),
             allocation: options.allocation,
-            executions: if complete { 3 } else { options.executions },
+            executions: if complete { 3 } else { options.effort().0 },
             complete,
             given_up: false,
             preemptions: None,
         }
     }
 
+    fn some_executions() -> Options {
+        Options { executions: Some(10_000), ..Options::default() }
+    }
+
     #[test]
     fn everything_is_spent_and_both_models_and_policies_are_tried() {
-        let options = Options::default();
+        let options = some_executions();
         let mut portfolio = Portfolio::new(&options);
         let (mut spent, mut seen) = (0, Vec::new());
         while let Some(phase) = portfolio.next(&options, true) {
-            spent += phase.executions;
+            spent += phase.effort().0;
             seen.push((phase.memory(), phase.allocation));
             portfolio.made(&ran(&phase, false), &SearchReport::default());
         }
-        assert_eq!(spent, options.executions);
+        assert_eq!(spent, options.effort().0);
         assert!(seen.contains(&(Sc, Quarantine)) && seen.contains(&(Rc11, Reuse)));
     }
 
     #[test]
+    fn searches_of_one_kind_are_summed_up() {
+        let options = Options { executions: Some(7), strategy: Strategy::Pos, ..Options::default() };
+        let random = Ran { strategy: Strategy::Random, memory: Rc11, ..ran(&options, false) };
+        let exhaustive = Ran { strategy: Strategy::Exhaustive, complete: true, ..random.clone() };
+        let searches = [ran(&options, false), exhaustive, random, ran(&options, false)];
+        assert_eq!(summary(&searches), "pos (14), exhaustive rc11 (all 7), random rc11 (7)");
+    }
+
+    #[test]
     fn a_single_execution_is_made() {
-        let options = Options { executions: 1, ..Options::default() };
+        let options = Options { executions: Some(1), ..Options::default() };
         let mut portfolio = Portfolio::new(&options);
         let phase = portfolio.next(&options, true).unwrap();
-        assert_eq!(phase.executions, 1);
+        assert_eq!(phase.effort().0, 1);
         portfolio.made(&ran(&phase, false), &SearchReport::default());
         assert!(portfolio.next(&options, true).is_none());
     }
@@ -350,15 +416,15 @@ mod tests {
 
     #[test]
     fn what_cannot_end_in_time_is_not_tried() {
-        let options = Options::default();
+        let options = some_executions();
         let mut portfolio = scenario(&options, 1 << 40);
         let mut spent = 0;
         while let Some(phase) = portfolio.next(&options, true) {
             assert_ne!((phase.memory(), phase.strategy.clone()), (Sc, Strategy::Exhaustive));
-            spent += phase.executions;
+            spent += phase.effort().0;
             portfolio.made(&ran(&phase, false), &SearchReport::default());
         }
-        assert_eq!(spent, options.executions);
+        assert_eq!(spent, options.effort().0);
         assert!(!portfolio.is_complete(&options));
     }
 

@@ -9,7 +9,7 @@ use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::isolate::heap::Policy;
@@ -24,7 +24,7 @@ use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
 use raddle_report::{Failure, Kind, Style, render};
 
-use crate::auto::{Portfolio, Ran};
+use crate::auto::{Portfolio, Ran, summary};
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
@@ -102,9 +102,10 @@ impl Explorer {
         self
     }
 
-    /// Makes at most this many executions.
+    /// Makes at most this many executions. Without this and without [`budget`](Explorer::budget), [`Strategy::Auto`] searches
+    /// for at most 30 seconds, and every other strategy makes at most 10,000 executions.
     pub fn executions(mut self, executions: u64) -> Explorer {
-        self.options.executions = executions;
+        self.options.executions = Some(executions);
         self
     }
 
@@ -319,25 +320,25 @@ fn search(
         let report = search_once(&options, &config, at, exploration, run, judge)?;
         return Ok((report, options.seed, Vec::new()));
     }
+    let begin = Instant::now();
     let mut portfolio = Portfolio::new(&options);
     let (mut all, mut searches) = (SearchReport::default(), Vec::new());
     while let Some(next) = portfolio.next(&options, GLOBAL.instrumented.get()) {
         let config = self::config(&next, Some(frame_pointer), owned, exploration);
         let report = search_once(&next, &config, at, exploration, run, judge)?;
         let given_up = report.failure.is_some() || report.unsure;
-        let ran = Ran::of(&next, &report, report.complete, given_up);
+        let ran = Ran::of(&next, &report, report.complete && !report.assumed, given_up);
         portfolio.made(&ran, &report);
         all.executions += report.executions;
         all.blocked += report.blocked;
         all.exceeded += report.exceeded;
         all.steps += report.steps;
         all.switches += report.switches;
-        all.elapsed += report.elapsed;
         searches.push(ran);
     }
+    all.elapsed = begin.elapsed();
     all.complete = portfolio.is_complete(&options);
-    let list: Vec<String> = searches.iter().map(Ran::to_string).collect();
-    println!("raddle: {}; seed {}", list.join(", "), options.seed);
+    println!("raddle: {}; seed {}", summary(&searches), options.seed);
     Ok((all, options.seed, searches))
 }
 
@@ -446,9 +447,10 @@ pub(crate) fn config(
         }
         _ => (options.memory(), options.allocation, None),
     };
+    let (executions, budget) = options.effort();
     Config {
-        executions: options.executions,
-        budget: options.budget,
+        executions,
+        budget,
         // Under a debugger, time passes for other reasons.
         time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
@@ -474,6 +476,7 @@ pub(crate) fn config(
         fork: options.isolation == Isolation::Fork,
         report_leaks: options.report_leaks,
         prove_spins: false,
+        to_the_letter: !options.chosen_by_portfolio,
         allocation: policy(allocation),
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
         memory: match memory {

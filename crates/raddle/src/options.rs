@@ -6,8 +6,8 @@
 //! | `RADDLE_MEMORY` | `memory` | `sc`, `rc11` | both for `auto`, `rc11` for `exhaustive`, else `sc` |
 //! | `RADDLE_PREEMPTIONS` | `preemptions` | preemptions in one execution at most, for `exhaustive` and `bounded` | any number |
 //! | `RADDLE_SEED` | `seed` | seed of the search | 0 |
-//! | `RADDLE_EXECUTIONS` | `executions` | executions at most | 10000 |
-//! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | none |
+//! | `RADDLE_EXECUTIONS` | `executions` | executions at most | none with a budget, else 10000 |
+//! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | 30s for `auto` without `executions`, else none |
 //! | `RADDLE_MAX_STEPS` | `max_steps` | events of one execution at most | 100000 |
 //! | `RADDLE_TIME_LIMIT` | `time_limit` | time of one execution at most | 10s |
 //! | `RADDLE_WORKERS` | `workers` | worker processes | 1 |
@@ -103,7 +103,7 @@ pub(crate) struct Options {
     pub(crate) memory: Option<Memory>,
     pub(crate) preemptions: Option<usize>,
     pub(crate) seed: u64,
-    pub(crate) executions: u64,
+    pub(crate) executions: Option<u64>,
     pub(crate) budget: Option<Duration>,
     pub(crate) max_steps: u64,
     pub(crate) time_limit: Duration,
@@ -126,7 +126,7 @@ impl Default for Options {
             memory: None,
             preemptions: None,
             seed: 0,
-            executions: 10_000,
+            executions: None,
             budget: None,
             max_steps: 100_000,
             time_limit: Duration::from_secs(10),
@@ -157,7 +157,22 @@ const OTHER_VARIABLES: [&str; 10] = [
     "RADDLE_FORCE",
 ];
 
+/// What [`Strategy::Auto`] may take if nobody says: it only does where there is more to explore than it can exhaust.
+const AUTO_BUDGET: Duration = Duration::from_secs(30);
+
+/// What other strategies may take if nobody says.
+const EXECUTIONS: u64 = 10_000;
+
 impl Options {
+    /// How many executions may be made, and how long that may take. Either alone decides, if it was asked for.
+    pub(crate) fn effort(&self) -> (u64, Option<Duration>) {
+        match (self.executions, self.budget) {
+            (None, None) if self.strategy == Strategy::Auto => (u64::MAX, Some(AUTO_BUDGET)),
+            (None, None) => (EXECUTIONS, None),
+            (executions, budget) => (executions.unwrap_or(u64::MAX), budget),
+        }
+    }
+
     /// The memory model: the one that was asked for, or what suits the strategy.
     pub(crate) fn memory(&self) -> Memory {
         self.memory.unwrap_or(match self.strategy {
@@ -186,12 +201,12 @@ impl Options {
             "RADDLE_MEMORY" => self.memory = Some(value.parse()?),
             "RADDLE_PREEMPTIONS" => self.preemptions = Some(number(value)? as usize),
             "RADDLE_SEED" => self.seed = number(value)?,
-            "RADDLE_EXECUTIONS" => self.executions = number(value)?,
+            "RADDLE_EXECUTIONS" => self.executions = Some(number(value)?),
             "RADDLE_BUDGET" => {
                 self.budget = Some(duration(value)?);
                 // Time alone decides, unless a number of executions is asked for too.
                 if std::env::var_os("RADDLE_EXECUTIONS").is_none() {
-                    self.executions = u64::MAX;
+                    self.executions = None;
                 }
             }
             "RADDLE_MAX_STEPS" => self.max_steps = number(value)?,
@@ -356,7 +371,14 @@ mod tests {
     #[test]
     fn a_budget_alone_decides() {
         let options = overridden(&[("RADDLE_BUDGET", "1.5s")]).unwrap();
-        assert_eq!((options.budget, options.executions), (Some(Duration::from_millis(1500)), u64::MAX));
+        assert_eq!(options.effort(), (u64::MAX, Some(Duration::from_millis(1500))));
+    }
+
+    #[test]
+    fn what_nobody_chose_suits_the_strategy() {
+        assert_eq!(overridden(&[]).unwrap().effort(), (u64::MAX, Some(AUTO_BUDGET)));
+        assert_eq!(overridden(&[("RADDLE_STRATEGY", "pos")]).unwrap().effort(), (EXECUTIONS, None));
+        assert_eq!(overridden(&[("RADDLE_EXECUTIONS", "7")]).unwrap().effort(), (7, None));
     }
 
     #[test]

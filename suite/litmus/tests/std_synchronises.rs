@@ -231,52 +231,6 @@ fn channels() {
 }
 
 #[test]
-fn channels_that_wait_for_room_or_for_time() {
-    passes(|| {
-        let ((sender, receiver), data) = (mpsc::sync_channel(1), Data::default());
-        let writer = thread::spawn({
-            let data = data.clone();
-            move || {
-                sender.send(1).unwrap();
-                data.write();
-                sender.send(2).unwrap();
-            }
-        });
-        assert_eq!([receiver.recv(), receiver.recv()], [Ok(1), Ok(2)]);
-        data.check();
-        writer.join().unwrap();
-    });
-    passes(|| {
-        let ((sender, receiver), data) = (mpsc::channel(), Data::default());
-        let writer = thread::spawn({
-            let data = data.clone();
-            move || {
-                data.write();
-                sender.send(()).unwrap();
-            }
-        });
-        if receiver.recv_timeout(Duration::from_secs(1)).is_ok() {
-            data.check();
-        }
-        writer.join().unwrap();
-    });
-    // The end of a channel is news, too.
-    passes(|| {
-        let ((sender, receiver), data) = (mpsc::channel::<()>(), Data::default());
-        let writer = thread::spawn({
-            let data = data.clone();
-            move || {
-                data.write();
-                drop(sender);
-            }
-        });
-        assert!(receiver.recv().is_err());
-        data.check();
-        writer.join().unwrap();
-    });
-}
-
-#[test]
 fn park_and_sleep_with_time() {
     passes(|| {
         let (ready, data) = (Arc::new(AtomicU32::new(0)), Data::default());

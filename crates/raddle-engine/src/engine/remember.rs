@@ -21,6 +21,17 @@ impl Engine {
         self.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
     }
 
+    /// The orders of success and failure by which an exchange goes: those that are given, where all that the memory model
+    /// allows is asked for. Else, one that fails is sequentially consistent if one that succeeds is, because that is what
+    /// compilers make of it, on every machine.
+    #[inline]
+    pub(crate) fn orders_of_exchange(&self, [success, failure]: [Order; 2]) -> [Order; 2] {
+        match success == Order::SeqCst && !(self.follows_graph() && self.limits.to_the_letter) {
+            true => [success; 2],
+            false => [success, failure],
+        }
+    }
+
     /// The current thread loads; returns what it reads.
     #[inline(never)]
     pub(crate) fn remember_load(&mut self, access: Access) -> u128 {

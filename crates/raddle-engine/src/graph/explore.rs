@@ -134,6 +134,8 @@ pub struct Exhaustive {
     places: Places,
     /// How many events of the graph the current execution has made.
     made: usize,
+    /// See [`Exhaustive::has_assumed`].
+    assumed: bool,
     begun: bool,
     scratch: Scratch,
     prefix: Vec<u32>,
@@ -166,6 +168,7 @@ impl Exhaustive {
             spare: Vec::new(),
             places: Places::default(),
             made: 0,
+            assumed: false,
             begun: false,
             scratch: Scratch::default(),
             prefix: Vec::new(),
@@ -201,11 +204,12 @@ impl Exhaustive {
     }
 
     /// What makes the latest execution again: the thread of each event, and for each access to memory how far back it went
-    /// among the writes that were made before.
+    /// among the writes that were made before. A failure may end an execution before it has made all events of its graph.
     pub(crate) fn schedule(&self) -> Schedule {
         let mut schedule = Schedule::default();
         let Some(Frame { graph, .. }) = self.frames.last() else { return schedule };
-        for (id, event) in graph.events.iter().enumerate().filter(|(_, event)| !event.waits) {
+        let made = graph.events.iter().take(self.made);
+        for (id, event) in made.enumerate().filter(|(_, event)| !event.waits) {
             schedule.threads.push(self.number_of(event.thread));
             if event.place == NONE {
                 continue;
@@ -300,6 +304,11 @@ impl Exhaustive {
     /// owner of the memory. What follows from that is not sure.
     pub(crate) fn is_unsure(&self) -> bool {
         self.places.unseen_writes
+    }
+
+    /// Whether a loop was taken to wait because it gives way, though it may count its rounds.
+    pub(crate) fn has_assumed(&self) -> bool {
+        self.assumed
     }
 
     /// The memory model.
@@ -743,6 +752,7 @@ impl Exhaustive {
         let frame = self.frames.last_mut().expect("an execution has a graph");
         let past = frame.graph.past_of(thread);
         self.vain.insert(Vain { thread, past, value: read.read }, Loop { length, proven });
+        self.assumed |= !proven;
         self.again = last as usize >= begun_with || (last as usize) < frame.given;
         if (last as usize) < frame.given {
             // What it reads was given to it by a revisit, and that has to stay known.

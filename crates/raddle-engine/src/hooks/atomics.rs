@@ -125,6 +125,23 @@ pub unsafe fn rmw<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
+        let read = rmw_once(engine, caller, place, operand, op, order);
+        fence_if_local(engine, caller, place, order);
+        read
+    }
+}
+
+#[inline(always)]
+unsafe fn rmw_once<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    operand: T,
+    op: Rmw,
+    order: Order,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site.is_trusted() || ((*engine).follows_graph() && is_apart(site)) {
             trusted_reach(engine, place);
@@ -170,6 +187,24 @@ pub unsafe fn rmw<T: Int>(
 /// As for [`store`].
 #[inline]
 pub unsafe fn compare_exchange<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    expected: T,
+    new: T,
+    orders: [Order; 2],
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        let orders = (*engine).orders_of_exchange(orders);
+        let read = exchange_once(engine, caller, place, expected, new, orders);
+        fence_if_local(engine, caller, place, orders[0]);
+        read
+    }
+}
+
+#[inline(always)]
+unsafe fn exchange_once<T: Int>(
     engine: *mut Engine,
     caller: Caller,
     place: *mut T,
@@ -386,6 +421,17 @@ pub unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
         if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
             enter(engine, |engine| engine.remember_fence(Order::SeqCst));
         }
+    }
+}
+
+/// A sequentially consistent read-modify-write of a variable of the calling function itself, which no other thread can know, is
+/// another way to spell a full fence for x86 (event-listener did so).
+#[inline(always)]
+unsafe fn fence_if_local<T>(engine: *mut Engine, caller: Caller, place: *const T, order: Order) {
+    let here = 0u8;
+    if order == Order::SeqCst && ((&raw const here).addr()..caller.fp).contains(&place.addr()) {
+        // SAFETY: the caller's.
+        unsafe { compiler_fence(engine, order) };
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Effort {
 impl Effort {
     /// The options with this effort.
     pub(crate) fn of(self, options: &Options) -> Options {
-        Options { executions: self.executions, budget: self.time, workers: 1, ..options.clone() }
+        Options { executions: Some(self.executions), budget: self.time, workers: 1, ..options.clone() }
     }
 }
 
@@ -176,7 +176,8 @@ impl Machine<'_> {
         }
         drop(search);
         // Where the object has threads of its own, the thread that starts the others matters, and only graphs preempt it.
-        let complete = report.complete && !given_up && (config.exhaustive || !helped.get());
+        let complete =
+            report.complete && !report.assumed && !given_up && (config.exhaustive || !helped.get());
         let ran = Ran::of(options, &report, complete, given_up);
         let wrong = failure.filter(|_| !given_up).map(|(kind, found)| Wrong {
             kind,
