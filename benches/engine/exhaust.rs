@@ -14,10 +14,10 @@ use crate::measure::{peak_rss, print};
 /// A search that takes longer is given up.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Programs that wait for values, which not every tool can.
 /// Makes a test.
 type Make = fn() -> Test;
 
+/// Programs that wait for values, which not every tool can.
 const WAITING: &[(&str, Make)] = &[
     ("peterson", || locks::peterson::<Real>(Acquire, Release)),
     ("peterson sc", || locks::peterson::<Real>(SeqCst, SeqCst)),
@@ -28,19 +28,20 @@ const WAITING: &[(&str, Make)] = &[
     ("mcs lock(3)", || locks::mcs_lock::<Real>(3)),
     ("ttas lock(3)", || locks::ttas_lock::<Real>(3)),
     ("barrier(4)", || locks::barrier::<Real>(4)),
+    ("seqlock(2)", || structures::seqlock::<Real>(2)),
     ("hazard ptr(2)", || structures::hazard_pointer::<Real>(2)),
     ("chase-lev(2)", || structures::chase_lev::<Real>(2)),
 ];
 
 /// Makes every execution, again and again for so many seconds of CPU time.
-pub(crate) fn exhaust(program: &str, memory: &str, seconds: f64) {
+pub(crate) fn exhaust(program: &str, memory: &str, races: bool, seconds: f64) {
     let memory = match memory {
         "sc" => Memory::Sc,
         "rc11" => Memory::Rc11,
         _ => panic!("no such memory model"),
     };
-    let explorer =
-        Explorer::new().strategy(Strategy::Exhaustive).memory(memory).executions(u64::MAX).budget(LIMIT);
+    let explorer = Explorer::new().strategy(Strategy::Exhaustive).memory(memory).races(races);
+    let explorer = explorer.executions(u64::MAX).budget(LIMIT);
     let waiting = WAITING.iter().find(|known| known.0 == program);
     let classic = CLASSICS.iter().find(|known| known.0 == program);
     let body = || match (waiting, classic) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! engine explore <program> <strategy> <seconds>
-//! engine exhaust <program> <sc|rc11> <seconds>
+//! engine exhaust <program> <sc|rc11> <on|off> <seconds>
 //! engine memory <program> <strategy> <executions>
 //! engine event <kind> <alone|same thread|every event> <seconds>
 //! engine test <name> <seconds>
@@ -41,7 +41,9 @@ fn main() {
 fn run(args: &[&str]) {
     match *args {
         ["explore", program, strategy, seconds] => explore::explore(program, strategy, number(seconds)),
-        ["exhaust", program, memory, seconds] => exhaust::exhaust(program, memory, number(seconds)),
+        ["exhaust", program, memory, races, seconds] => {
+            exhaust::exhaust(program, memory, races == "on", number(seconds));
+        }
         ["memory", program, strategy, executions] => explore::memory(program, strategy, number(executions)),
         ["event", kind, threads, seconds] => explore::event(kind, threads, number(seconds)),
         ["test", name, seconds] => {

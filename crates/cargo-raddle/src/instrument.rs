@@ -1,11 +1,12 @@
 //! What instrumentation is: the compiler flags, and which crates get them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::announce;
 use crate::cargo::Metadata;
 use crate::cargo::metadata::Package;
 use crate::error::{Error, Result};
@@ -22,12 +23,12 @@ pub(crate) struct Flag {
 /// What is added to the command line of every instrumented crate.
 pub(crate) const FLAGS: &[Flag] = &[
     Flag {
-        args: &["-C", "passes=function(tsan,atomic-expand),forceattrs,function(tsan)"],
+        args: &["-C", "passes=function(tsan),rewrite-symbols,forceattrs,function(dce,atomic-expand,tsan)"],
         why: "the thread sanitizer's pass turns atomic accesses into calls, all but fetch_min and fetch_max; atomic-expand \
               makes those loops of compare-exchange, which the second run sees. Expanding first would hide more: it \
               makes `fetch_sub(1) == 1` one machine instruction. The second run also announces plain accesses, in \
-              functions that have the attribute which forceattrs gives them in between, so that it is done once. In \
-              optimised code they have it from the beginning: there each is announced twice, which costs a call",
+              functions that have the attribute which forceattrs gives them in between. In optimised code they have it \
+              from the beginning: there what the first run announced is removed by the other passes (announce.rs)",
     },
     Flag {
         args: &["-C", "llvm-args=-tsan-distinguish-volatile"],
@@ -160,10 +161,11 @@ pub(crate) fn uses_raddle(metadata: &Metadata) -> bool {
     metadata.packages.iter().any(|package| package.name == "raddle")
 }
 
-/// The flags as arguments. `announced` says whether plain accesses are to be announced.
-pub(crate) fn flags(announced: bool) -> Vec<String> {
-    let flags = FLAGS.iter().chain(announced.then_some(&ANNOUNCED));
-    flags.flat_map(|flag| flag.args).map(|arg| (*arg).to_owned()).collect()
+/// The flags as arguments. Plain accesses are announced if there is a file of `renames`, which that needs.
+pub(crate) fn flags(renames: Option<&Path>) -> Vec<String> {
+    let flags = FLAGS.iter().chain(renames.map(|_| &ANNOUNCED));
+    let flags = flags.flat_map(|flag| flag.args).map(|arg| (*arg).to_owned());
+    flags.chain(renames.into_iter().flat_map(announce::flags)).collect()
 }
 
 /// A short name for some text.

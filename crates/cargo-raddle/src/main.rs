@@ -16,6 +16,7 @@
 //! **Invariant:** this program knows nothing of the engine. It talks to tests through variables and files only.
 #![deny(unsafe_code)]
 
+mod announce;
 mod binary;
 mod cargo;
 mod cli;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::announce;
 use crate::cargo::metadata::Package;
 use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
 use crate::error::{Error, Result};
@@ -56,8 +57,12 @@ impl Session {
         let passthrough = passthrough::compile(&rustc, &version, &target, &directory)?;
         let own_main = directory.join("own-main");
         create_directory(&own_main)?;
+        let renames = match options.compilation.no_races {
+            true => None,
+            false => Some(announce::write_renames(&directory)?),
+        };
         let plan = Plan {
-            flags: instrument::flags(!options.compilation.no_races),
+            flags: instrument::flags(renames.as_deref()),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
             link: instrument::link_args(&passthrough, &target),

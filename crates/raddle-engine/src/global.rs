@@ -31,6 +31,10 @@ pub struct Global {
     pub stacks_are_shared: Cell<bool>,
     /// Whether allocations are of interest: while data races are looked for, or an execution is recorded.
     pub wants_allocations: Cell<bool>,
+    /// Whether atomic accesses note their callers' registers: while the search is exhaustive.
+    pub wants_registers: Cell<bool>,
+    /// What the caller of the latest atomic access had in registers.
+    pub registers: Cell<Registers>,
     /// The latest plain access, until something else happens: optimised code announces each twice.
     pub last_announced: Cell<usize>,
     /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
@@ -49,6 +53,23 @@ pub struct Global {
     pub text_len: Cell<usize>,
     /// One byte per byte of code: the [`crate::site::Site`] of the call that returns there.
     pub sites: Cell<*mut u8>,
+    /// One byte per byte of code, too: see [`crate::site::Looks`].
+    pub looks: Cell<*mut u8>,
+}
+
+/// What a function has in registers when it calls another: where its return address was put, and what the other must preserve.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Registers {
+    /// The stack pointer, after the call.
+    pub rsp: usize,
+    /// rbp, rbx, and r12 to r15.
+    pub preserved: [usize; 6],
+}
+
+impl Registers {
+    /// Before anything is noted.
+    pub const EMPTY: Registers = Registers { rsp: 0, preserved: [0; 6] };
 }
 
 /// What to call, and what to give to it.
@@ -67,6 +88,8 @@ pub static GLOBAL: Global = Global {
     wants_announcements: Cell::new(false),
     stacks_are_shared: Cell::new(false),
     wants_allocations: Cell::new(false),
+    wants_registers: Cell::new(false),
+    registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
     overdue: Cell::new(None),
     engine: Cell::new(ptr::null_mut()),
@@ -76,6 +99,7 @@ pub static GLOBAL: Global = Global {
     text_start: Cell::new(0),
     text_len: Cell::new(0),
     sites: Cell::new(ptr::null_mut()),
+    looks: Cell::new(ptr::null_mut()),
 };
 
 thread_local! {

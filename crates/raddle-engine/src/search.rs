@@ -215,6 +215,7 @@ impl<'a> Search<'a> {
         }
         GLOBAL.engine.set(engine);
         GLOBAL.wants_announcements.set(true);
+        GLOBAL.wants_registers.set(config.exhaustive);
         GLOBAL.wants_allocations.set(config.races);
         let handlers = Some(Handlers::install());
         set_flag(config, false);
@@ -571,6 +572,7 @@ impl Drop for Search<'_> {
         self.handlers = None;
         set_flag(self.config, true);
         GLOBAL.wants_announcements.set(false);
+        GLOBAL.wants_registers.set(false);
         GLOBAL.wants_allocations.set(false);
         GLOBAL.engine.set(std::ptr::null_mut());
         drop(engine);
@@ -641,7 +643,7 @@ fn on_panic(info: &std::panic::PanicHookInfo<'_>, before: &PanicHook) {
     }
 }
 
-/// Maps the table of sites: one byte per byte of the program's code. What a forked process finds out, all know.
+/// Maps the tables of what code is: one byte per byte of the program's code. What a forked process finds out, all know.
 fn map_sites() {
     if !GLOBAL.sites.get().is_null() {
         return;
@@ -664,19 +666,23 @@ fn map_sites() {
     // SAFETY: the callback only sets the cell.
     unsafe { libc::dl_iterate_phdr(Some(first), (&raw const range).cast_mut().cast()) };
     let (start, end) = range.get();
-    // SAFETY: a fresh mapping.
-    let table = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            (end - start).max(1),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
+    let table = || {
+        // SAFETY: a fresh mapping.
+        let table = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                (end - start).max(1),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(table != libc::MAP_FAILED, "raddle: no memory for the table of code sites");
+        table.cast()
     };
-    assert!(table != libc::MAP_FAILED, "raddle: no memory for the table of code sites");
-    GLOBAL.sites.set(table.cast());
+    GLOBAL.sites.set(table());
+    GLOBAL.looks.set(table());
     GLOBAL.text_start.set(start);
     GLOBAL.text_len.set(end - start);
 }

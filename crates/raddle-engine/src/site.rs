@@ -80,6 +80,48 @@ pub unsafe fn of(mut pc: usize, mut fp: usize) -> Site {
     Site::User
 }
 
+/// How often plain accesses were looked at, by the return address of their announcement: one byte per byte of code.
+///
+/// What `std::thread` does to its own data is ordered by the spawn and join events, and is most of what small programs do.
+/// Finding out that code is no more than that takes longer than to look at a few accesses, so it is asked when there were many.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks;
+
+impl Looks {
+    /// The accesses there are bookkeeping, and need not be looked at.
+    pub const NO_CONCERN: u8 = u8::MAX;
+    /// So many looks are cheaper than the question what the code is.
+    const ENOUGH: u8 = 100;
+
+    /// Whether the accesses announced by the call that returns to `pc` need not be looked at.
+    #[inline(always)]
+    pub fn is_no_concern(pc: usize) -> bool {
+        let offset = pc.wrapping_sub(GLOBAL.text_start.get());
+        // SAFETY: the table has one byte per byte of code.
+        offset < GLOBAL.text_len.get() && unsafe { *GLOBAL.looks.get().add(offset) } == Looks::NO_CONCERN
+    }
+
+    /// Counts a look at an access announced by the call that returns to `pc`. True if it is time to ask what the code is.
+    #[inline(always)]
+    pub(crate) fn count(pc: usize) -> bool {
+        let offset = pc.wrapping_sub(GLOBAL.text_start.get());
+        if offset >= GLOBAL.text_len.get() {
+            return false;
+        }
+        // SAFETY: the table has one byte per byte of code.
+        let looks = unsafe { &mut *GLOBAL.looks.get().add(offset) };
+        let counts = *looks < Looks::ENOUGH;
+        *looks += u8::from(counts);
+        counts && *looks == Looks::ENOUGH
+    }
+
+    /// Notes that the call that returns to `pc` announces bookkeeping.
+    pub(crate) fn set_no_concern(pc: usize) {
+        // SAFETY: as above; it was counted before.
+        unsafe { *GLOBAL.looks.get().add(pc - GLOBAL.text_start.get()) = Looks::NO_CONCERN };
+    }
+}
+
 #[inline(always)]
 unsafe fn load(offset: usize) -> Site {
     // SAFETY: the table holds nothing but values of `Site`.

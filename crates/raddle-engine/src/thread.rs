@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use crate::coroutine::Context;
 use crate::event::Pending;
+use crate::global::Registers;
 use crate::graph::rounds::Rounds;
 use crate::isolate::heap;
 use crate::lender::Lender;
@@ -97,6 +98,8 @@ pub struct VThread {
     pub(crate) spin: SpinWatch,
     /// What it has read since it last had an effect, if the search is exhaustive.
     pub(crate) rounds: Rounds,
+    /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
+    pub(crate) registers: Registers,
     /// The thread that made it, if the search is exhaustive.
     pub(crate) parent: ThreadId,
     /// Whether that thread knows that it has ended.
@@ -150,6 +153,7 @@ impl VThread {
             specific: Vec::new(),
             spin: SpinWatch::default(),
             rounds: Rounds::default(),
+            registers: Registers::EMPTY,
             parent: 0,
             known_to_parent: false,
             children: 0,

@@ -15,29 +15,44 @@ use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use raddle_engine::event::{Order, Rmw};
-use raddle_engine::global::{GLOBAL, PROBE, engine_of_virtual_thread};
+use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, Caller};
 
+/// The instructions of one symbol. While loops are watched, what the caller has in registers is noted on the way.
 macro_rules! entry {
     ($name:ident, load, $imp:path) => {
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
-            naked_asm!("mov rdx, [rsp]", "mov rcx, rbp", "jmp {}", sym $imp)
-        }
+        entry!($name, $imp, "mov rdx, [rsp]", "mov rcx, rbp");
     };
     ($name:ident, store, $imp:path) => {
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
-            naked_asm!("mov rcx, [rsp]", "mov r8, rbp", "jmp {}", sym $imp)
-        }
+        entry!($name, $imp, "mov rcx, [rsp]", "mov r8, rbp");
     };
     ($name:ident, compare_exchange, $imp:path) => {
+        entry!($name, $imp, "shl r8d, 8", "or ecx, r8d", "mov r8, [rsp]", "mov r9, rbp");
+    };
+    ($name:ident, $imp:path, $($instruction:literal),*) => {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            naked_asm!("shl r8d, 8", "or ecx, r8d", "mov r8, [rsp]", "mov r9, rbp", "jmp {}", sym $imp)
+            naked_asm!(
+                $($instruction,)*
+                "cmp byte ptr [rip + {global} + {wanted}], 0",
+                "jne 2f",
+                "jmp {imp}",
+                "2:",
+                "lea rax, [rip + {global} + {registers}]",
+                "mov [rax], rsp",
+                "mov [rax + 8], rbp",
+                "mov [rax + 16], rbx",
+                "mov [rax + 24], r12",
+                "mov [rax + 32], r13",
+                "mov [rax + 40], r14",
+                "mov [rax + 48], r15",
+                "jmp {imp}",
+                global = sym GLOBAL,
+                wanted = const std::mem::offset_of!(Global, wants_registers),
+                registers = const std::mem::offset_of!(Global, registers),
+                imp = sym $imp,
+            )
         }
     };
 }

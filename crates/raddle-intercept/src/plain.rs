@@ -1,9 +1,10 @@
 //! Announcements of plain accesses, and the memory functions that instrumented code calls in place of the C library's.
 //!
 //! Plain accesses are no events: nobody is chosen at them. They are checked for data races and for memory that is gone.
-//! There are many of them, so each symbol first looks at one byte of memory, and returns if no exploration wants to know, and
-//! then whether the access is to the thread's own stack, which others have not accessed. Only then is the caller's place in the
-//! code added, as for atomic accesses, and the thread asked whether it is a virtual one.
+//! There are many of them, so each symbol first looks whether it has to do anything: whether an exploration wants to know,
+//! whether the access is to anything but the thread's own stack, which others have not accessed, whether the code there is known
+//! to be bookkeeping ([`Looks::NO_CONCERN`]), and whether the access is the one that was announced just before. Only then is the
+//! thread asked whether it is a virtual one.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
@@ -11,6 +12,7 @@ use std::ffi::c_void;
 use raddle_engine::fault::AccessKind;
 use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, Caller};
+use raddle_engine::site::Looks;
 use raddle_engine::stack::SLOT;
 
 /// Symbols that announce an access of a fixed size: `rdi` place; `rsi` pc and `rdx` fp are added.
@@ -31,6 +33,18 @@ macro_rules! announcements {
                 "je 3f",
                 "2:",
                 "mov rsi, [rsp]",
+                "mov rax, rsi",
+                "sub rax, [rip + {global} + {text_start}]",
+                "cmp rax, [rip + {global} + {text_len}]",
+                "jae 4f",
+                "add rax, [rip + {global} + {looks}]",
+                "cmp byte ptr [rax], {no_concern}",
+                "je 3f",
+                "4:",
+                "movabs rax, {key}",
+                "or rax, rdi",
+                "cmp rax, [rip + {global} + {last}]",
+                "je 3f",
                 "mov rdx, rbp",
                 "jmp {check}",
                 "3:",
@@ -39,6 +53,12 @@ macro_rules! announcements {
                 wanted = const std::mem::offset_of!(Global, wants_announcements),
                 shared = const std::mem::offset_of!(Global, stacks_are_shared),
                 slot = const SLOT.trailing_zeros(),
+                text_start = const std::mem::offset_of!(Global, text_start),
+                text_len = const std::mem::offset_of!(Global, text_len),
+                looks = const std::mem::offset_of!(Global, looks),
+                no_concern = const Looks::NO_CONCERN,
+                last = const std::mem::offset_of!(Global, last_announced),
+                key = const hooks::announcement(0, $size, AccessKind::$kind),
                 check = sym access::<$size, { AccessKind::$kind as u8 }>,
             )
         }
@@ -64,6 +84,7 @@ unsafe extern "C" fn access<const SIZE: usize, const KIND: u8>(place: usize, pc:
         let kind = if KIND == AccessKind::Read as u8 { AccessKind::Read } else { AccessKind::Write };
         // SAFETY: a virtual thread of the running engine.
         unsafe { hooks::plain(engine, Caller { pc, fp }, place, SIZE, kind) };
+        GLOBAL.last_announced.set(hooks::announcement(place, SIZE, kind));
     }
 }
 
@@ -150,6 +171,7 @@ unsafe extern "C" fn write_range(place: usize, len: usize, _: usize, pc: usize, 
 unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
     if len > 0
         && GLOBAL.wants_announcements.get()
+        && !Looks::is_no_concern(caller.pc)
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.

@@ -8,11 +8,11 @@ use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, Global};
 use crate::graph::event::{Access as Step, Event, EventId};
 use crate::hooks::Caller;
-use crate::isolate::heap::{self, Block, Refusal};
+use crate::isolate::heap::{self, Block, Record, Refusal};
 use crate::memory::Place;
 use crate::memory::sync::Message;
 use crate::race::{Calls, Earlier, Moment, Races};
-use crate::site::{self, Site};
+use crate::site::{self, Looks, Site};
 use crate::stack::{self, SlotStack};
 use crate::thread::ThreadId;
 use crate::trace::{Action, CallFrame};
@@ -29,6 +29,8 @@ pub(crate) struct RaceDetector {
     /// What each event of an execution graph hands on, and the latest event and its time: graphs do not contain all that
     /// orders accesses (counts of references), so that clocks are kept beside them.
     messages: Vec<Message>,
+    /// How many messages belong to the current execution; the memory of the rest is kept.
+    sent: usize,
     latest: Option<(Event, u32)>,
 }
 
@@ -41,7 +43,7 @@ impl Engine {
         if let Some(detector) = &mut self.detector {
             detector.races.begin();
             detector.shared.clear();
-            detector.messages.clear();
+            detector.sent = 0;
             GLOBAL.stacks_are_shared.set(false);
         }
     }
@@ -61,7 +63,8 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
         if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw) {
-            self.look_for_races(place.address, place.size.into(), kind, caller, time);
+            let record = heap::record_of(place.address);
+            self.look_for_races(place.address, place.size.into(), kind, caller, time, record);
         }
     }
 
@@ -74,8 +77,15 @@ impl Engine {
         let event = *graph.event(id);
         let (thread, order, sync) = (event.thread, event.order, &mut memory.sync);
         detector.latest = Some((event, sync.now(thread)));
-        let source = detector.messages.get(event.rf as usize);
-        let mut message = Message::default();
+        // Some events are only notes, and send nothing.
+        let next = id as usize + 1;
+        if detector.messages.len() < next {
+            detector.messages.resize_with(next, Message::default);
+        }
+        detector.messages[detector.sent..next].iter_mut().for_each(Message::clear);
+        detector.sent = next;
+        let (before, message) = detector.messages[..next].split_at_mut(next - 1);
+        let (source, message) = (before.get(event.rf as usize), &mut message[0]);
         match event.access {
             // It is followed where it is made, whether it is an event or not.
             Step::Fence | Step::Begin | Step::TimedOut => {}
@@ -85,14 +95,12 @@ impl Engine {
             _ if event.written.is_none() => {
                 source.into_iter().for_each(|from| sync.load(thread, order, from))
             }
-            Step::Store(_) => sync.store(thread, order, &mut message),
+            Step::Store(_) => sync.store(thread, order, message),
             _ => {
-                message = source.cloned().unwrap_or_default();
-                sync.rmw(thread, order, &mut message);
+                source.into_iter().for_each(|source| message.clone_from(source));
+                sync.rmw(thread, order, message);
             }
         }
-        detector.messages.resize_with(id as usize, Message::default);
-        detector.messages.push(message);
     }
 
     /// The current thread has made an atomic access that is the latest event of an execution graph.
@@ -107,14 +115,21 @@ impl Engine {
     /// The current thread makes a plain access.
     #[inline(always)]
     pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
+        if Looks::count(caller.pc) && self.classify(caller.pc) == Site::ThreadBookkeeping {
+            return Looks::set_no_concern(caller.pc);
+        }
+        let mut record = None;
         if let Some(owner) = stack::owner(address) {
             // Nothing else can be wrong with it.
             let Some(detector) = &mut self.detector else { return };
             if detector.is_private(owner, self.current) {
                 return;
             }
-        } else if heap::is_freed(address) {
-            self.use_after_free(address, size, kind);
+        } else {
+            record = heap::record_of(address);
+            if record.as_ref().is_some_and(|record| record.is_freed_at(address)) {
+                self.use_after_free(address, size, kind);
+            }
         }
         if is_of_engine(address) {
             return;
@@ -124,7 +139,7 @@ impl Engine {
         }
         if self.detector.is_some() {
             let time = self.now();
-            self.look_for_races(address, size, kind, caller, time);
+            self.look_for_races(address, size, kind, caller, time, record);
         }
     }
 
@@ -142,11 +157,13 @@ impl Engine {
         let Engine { detector, memory, .. } = self;
         if let Some(detector) = detector
             && let Some(memory) = memory
-            && (record.is_shared || record.allocated_by() != me)
         {
             let bytes = block.start..block.start + block.size;
             let clock = &memory.sync.view(me).clock;
-            if let Err(earlier) = detector.races.free(bytes, me, |thread, time| clock.knows(thread, time)) {
+            let users = record.users;
+            let used_by = |thread| users.may_contain(thread);
+            let knows = |thread: ThreadId, time| clock.knows(thread, time);
+            if let Err(earlier) = detector.races.free(bytes, me, used_by, knows) {
                 let access = Access { address, size: block.size, thread: me, kind: AccessKind::Free };
                 self.race(earlier, access, [0; 4]);
             }
@@ -223,8 +240,17 @@ impl Engine {
         }
     }
 
+    /// `record` is that of the block at the address.
     #[inline(always)]
-    fn look_for_races(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller, time: u32) {
+    fn look_for_races(
+        &mut self,
+        address: usize,
+        size: usize,
+        kind: AccessKind,
+        caller: Caller,
+        time: u32,
+        record: Option<&mut Record>,
+    ) {
         let me = self.current;
         let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else { return };
         let clock = &memory.sync.view(me).clock;
@@ -232,13 +258,13 @@ impl Engine {
         let calls = || calls(caller, threads[usize::from(me)].stack);
         // An allocation is a write of the whole block. What its thread does to it before it hands anything on needs no note:
         // whoever knows of the allocation knows of that, too.
-        let unknown = heap::record_of(address).and_then(|record| {
+        let unknown = record.and_then(|record| {
             let (owner, since) = (record.allocated_by(), record.allocated_at());
-            if owner == me {
-                return (since == time).then_some(None);
+            if owner == me && since == time {
+                return Some(None);
             }
-            record.is_shared = true;
-            (!knows(owner, since)).then(|| Some(record.block()))
+            record.users.add(me);
+            (owner != me && !knows(owner, since)).then(|| Some(record.block()))
         });
         let found = match unknown {
             Some(None) => return,

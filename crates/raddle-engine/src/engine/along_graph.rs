@@ -103,7 +103,7 @@ impl Engine {
         }
         let this: *mut Engine = self;
         // SAFETY: the closure only looks at memory and at the stack.
-        let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(pc, access) });
+        let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(access) });
         match round {
             Round::None => {}
             Round::Perhaps { po } => {
@@ -121,25 +121,27 @@ impl Engine {
 
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
         let this: *mut Engine = self;
-        let is_loop = self.graph().is_loop(pc);
+        let thread = self.current;
+        // Where the thread is known to have an effect before long, it does not go round.
+        let is_loop = self.graph().is_loop(pc) && !self.graph().will_have_effect(thread, po);
         self.current().rounds.has_read(pc, address, value, po, || match is_loop {
             // SAFETY: only looks at memory and at the stack.
-            true => unsafe { (*this).state_at(pc, access) },
+            true => unsafe { Some((*this).state_at(access)) },
             false => None,
         });
     }
 
     /// The state of the current thread, which is about to make this access or has just made it, and of memory. The registers that
     /// hold arguments are not part of the machine's state, but the access is.
-    fn state_at(&mut self, pc: usize, access: Access) -> Option<u64> {
+    fn state_at(&mut self, access: Access) -> u64 {
         let top = self.current().stack.top();
         let arguments = match access {
             Access::Rmw(_, operand) => operand,
             Access::Cas { expected, new, .. } => expected.rotate_left(32) ^ new,
             _ => 0,
         };
-        let state = trace::machine_state(pc, top)? ^ self.memory();
-        Some((state ^ arguments).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        let state = trace::caller_state(&self.current().registers, top) ^ self.memory();
+        (state ^ arguments).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     /// Takes a step that touches no memory.

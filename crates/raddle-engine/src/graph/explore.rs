@@ -763,6 +763,15 @@ impl Exhaustive {
         true
     }
 
+    /// Whether the thread changes something after its event `po`, as far as the graph that the execution follows says.
+    pub(crate) fn will_have_effect(&self, thread: ThreadId, po: u32) -> bool {
+        let graph = self.graph();
+        let later = graph.threads.get(usize::from(thread)).and_then(|own| own.get(po as usize + 1..));
+        let effect =
+            |&id: &EventId| graph.event(id).written.is_some_and(|value| value != graph.event(id).read);
+        later.is_some_and(|later| later.iter().any(effect))
+    }
+
     /// Whether the thread is not held back in loops.
     pub(crate) fn is_free(&self, thread: ThreadId) -> bool {
         self.free.contains(&thread)

@@ -56,7 +56,7 @@ impl Rounds {
     }
 
     /// Whether the thread, which is about to read, goes round. `state` looks at the machine.
-    pub(crate) fn look(&mut self, pc: usize, address: usize, state: impl FnOnce() -> Option<u64>) -> Round {
+    pub(crate) fn look(&mut self, pc: usize, address: usize, state: impl FnOnce() -> u64) -> Round {
         let Some(read) = self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) else {
             return Round::None;
         };
@@ -65,7 +65,7 @@ impl Rounds {
         }
         match read.state {
             None => Round::Perhaps { po: read.po },
-            before if state() == before => Round::Since { po: read.po, last: read.last, proven: true },
+            Some(before) if state() == before => Round::Since { po: read.po, last: read.last, proven: true },
             // It counts its rounds.
             _ => Round::None,
         }

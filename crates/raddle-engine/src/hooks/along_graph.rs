@@ -4,6 +4,7 @@ use super::{Caller, Int, StdCall, at, enter};
 use crate::engine::{Engine, Outcome, Shared};
 use crate::event::{Order, Rmw};
 use crate::fault::AccessKind;
+use crate::global::GLOBAL;
 use crate::graph::Location;
 use crate::graph::event::{Access, NONE};
 use crate::thread::{Start, State, ThreadId, Wake};
@@ -23,6 +24,8 @@ pub(super) unsafe fn access<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
+            // Others call before this one goes round.
+            engine.current().registers = GLOBAL.registers.get();
             let kind = if access.reads_only() { AccessKind::AtomicRead } else { AccessKind::AtomicWrite };
             engine.reach(at(place), kind);
             let read = access_within(engine, caller.pc, place, access, order);

@@ -3,7 +3,6 @@
 use super::{Caller, enter};
 use crate::engine::Engine;
 use crate::fault::AccessKind;
-use crate::global::GLOBAL;
 use crate::isolate::heap::{self, Refusal};
 
 /// The code under test has mapped memory.
@@ -84,14 +83,15 @@ pub unsafe fn foreign_free(engine: *mut Engine, address: usize) {
 /// As for [`super::fence`].
 #[inline]
 pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: usize, kind: AccessKind) {
-    // Addresses have 47 bits.
-    let access = address | size << 48 | (kind as usize) << 60;
-    if GLOBAL.last_announced.get() == access {
-        return;
-    }
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
-    GLOBAL.last_announced.set(access);
+}
+
+/// The latest announcement of an access as one number; optimised code announces each twice. Addresses have 47 bits, and
+/// sizes at most 5.
+#[inline(always)]
+pub const fn announcement(address: usize, size: usize, kind: AccessKind) -> usize {
+    address | size << 48 | (kind as usize) << 60
 }
 
 /// A plain access that the programmer made volatile, knowing that others may change the place: it must be there, and that is all.

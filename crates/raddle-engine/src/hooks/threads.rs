@@ -28,7 +28,9 @@ pub unsafe fn spawn(
                 false => engine.make_thread(start),
             };
             made(thread);
-            engine.remember_spawn(thread);
+            if !engine.follows_graph() {
+                engine.remember_spawn(thread);
+            }
             engine.record(|| Action::Spawn { thread });
             engine.current().spin.reset();
             if !engine.follows_graph() {
@@ -56,10 +58,10 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
                 engine.block(State::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;
-            if engine.follows_graph() {
-                along_graph::joined(engine, thread);
+            match engine.follows_graph() {
+                true => along_graph::joined(engine, thread),
+                false => engine.remember_join(thread),
             }
-            engine.remember_join(thread);
             engine.record(|| Action::Join { thread });
             Some(engine.threads[index].result)
         })

@@ -1,6 +1,6 @@
 //! Vector clocks.
 //!
-//! Most programs under test have two to eight threads: the times of those lie in the clock itself, those of further threads in a
+//! Most programs under test have two to sixteen threads: the times of those lie in the clock itself, those of further threads in a
 //! vector that stays empty otherwise, so that copying and joining small clocks touches no allocator.
 
 use crate::thread::ThreadId;
@@ -12,7 +12,7 @@ pub type Time = u32;
 pub const FIRST: Time = 1;
 
 /// Threads whose times lie in the clock itself.
-const NEAR: usize = 8;
+const NEAR: usize = 16;
 
 /// For each thread, the latest time whose events are known to have happened before.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -26,6 +26,10 @@ pub struct Races {
     base: u32,
     /// The highest time of this execution, with the base added.
     latest: u32,
+    /// The latest time at which each thread made an access that was noted, with the base added.
+    noted: Vec<u32>,
+    /// Where in the code the accesses were made that are noted: places hold numbers, to be small.
+    calls: Vec<Calls>,
     /// Further accesses of places that have no room for them.
     more: Vec<Vec<Noted>>,
 }
@@ -59,11 +63,13 @@ impl Races {
     /// Begins an execution: nothing was accessed.
     pub fn begin(&mut self) {
         self.base = self.latest;
+        self.calls.clear();
         self.more.clear();
         if self.base > LAST_TIME {
             self.shadow = Shadow::default();
             self.base = 0;
             self.latest = 0;
+            self.noted.clear();
         }
     }
 
@@ -100,7 +106,7 @@ impl Races {
         Ok(())
     }
 
-    /// Checks a free, without noting it: no access to the block can follow.
+    /// Checks a free, without noting it: no access to the block can follow. `used_by` says which threads may have accessed it.
     ///
     /// # Errors
     /// As for [`Races::access`].
@@ -108,8 +114,17 @@ impl Races {
         &self,
         block: Range<usize>,
         thread: ThreadId,
+        used_by: impl Fn(ThreadId) -> bool,
         knows: impl Fn(ThreadId, u32) -> bool,
     ) -> Result<(), Earlier> {
+        // Most often all that they ever did is known, and it does not matter where.
+        let ordered = self.noted.iter().enumerate().all(|(other, &time)| {
+            let other = other as ThreadId;
+            time <= self.base || other == thread || !used_by(other) || knows(other, time - self.base)
+        });
+        if ordered {
+            return Ok(());
+        }
         let epoch = Epoch::new(thread, self.latest, 0xff, AccessKind::Free);
         let mut at = block.start & !7;
         while at < block.end {
@@ -150,6 +165,8 @@ impl Races {
     ) -> Result<(), Earlier> {
         let base = self.base;
         let mut room = None;
+        // The number of an access that this one stands for, which is not needed any more.
+        let mut number = None;
         for index in 0..PLACE {
             let old = place.epochs[index];
             if old.time() <= base {
@@ -161,9 +178,10 @@ impl Races {
                 if epoch.stands_for(old) {
                     place.epochs[index] = Epoch::NONE;
                     room = room.or(Some(index));
+                    number = Some(place.calls[index]);
                 }
             } else if old.conflicts(epoch) {
-                return Err(old.earlier(address, place.calls[index]));
+                return Err(old.earlier(address, self.calls[place.calls[index] as usize]));
             }
         }
         if place.more_of == base + 1 {
@@ -174,16 +192,31 @@ impl Races {
                     && !knows(noted.epoch.thread(), noted.epoch.time() - base)
             };
             if let Some(noted) = more.iter().find(race) {
-                return Err(noted.epoch.earlier(address, noted.calls));
+                return Err(noted.epoch.earlier(address, self.calls[noted.calls as usize]));
             }
         }
+        let number = match number {
+            Some(number) => {
+                self.calls[number as usize] = calls();
+                number
+            }
+            None => {
+                self.calls.push(calls());
+                self.calls.len() as u32 - 1
+            }
+        };
         match room {
             Some(index) => {
                 place.epochs[index] = epoch;
-                place.calls[index] = calls();
+                place.calls[index] = number;
             }
-            None => self.note_more(place, Noted { epoch, calls: calls() }, knows),
+            None => self.note_more(place, Noted { epoch, calls: number }, knows),
         }
+        let thread = usize::from(epoch.thread());
+        if self.noted.len() <= thread {
+            self.noted.resize(thread + 1, 0);
+        }
+        self.noted[thread] = epoch.time();
         Ok(())
     }
 
@@ -219,7 +252,7 @@ impl Races {
                 && old.epoch.thread() != epoch.thread()
                 && !knows(old.epoch.thread(), old.epoch.time() - self.base)
             {
-                return Err(old.epoch.earlier(address, old.calls));
+                return Err(old.epoch.earlier(address, self.calls[old.calls as usize]));
             }
         }
         Ok(())
@@ -238,14 +271,17 @@ struct Place {
     more: u32,
     /// The base of the execution that `more` belongs to, plus one.
     more_of: u32,
-    /// Where each access was made. On a line of its own, which is only touched when an access is noted.
-    calls: [Calls; PLACE],
+    /// Where each access was made: numbers in [`Races::calls`].
+    calls: [u32; PLACE],
 }
+
+// All of it is read at once.
+const _: () = assert!(size_of::<Place>() == 64);
 
 #[derive(Clone, Copy, Debug)]
 struct Noted {
     epoch: Epoch,
-    calls: Calls,
+    calls: u32,
 }
 
 /// An access: time in the lowest 32 bits, then thread (16), bytes (8), whether it writes, whether it is atomic, whether it

@@ -110,9 +110,12 @@ fn run(races: &mut Races, steps: &[Step]) -> Option<usize> {
                 let expected: Vec<Access> =
                     made.iter().filter(|earlier| race(earlier)).map(|earlier| earlier.0).collect();
                 let moment = Moment { thread: access.thread, time: clock[thread] };
+                let used_by = |other: ThreadId| {
+                    made.iter().any(|(earlier, _)| earlier.thread == other && overlap(earlier, &access))
+                };
                 let said = match kind {
                     // What is freed is not accessed again; here it may be, as if it were allocated anew at once.
-                    AccessKind::Free => races.free(access.bytes(), access.thread, knows),
+                    AccessKind::Free => races.free(access.bytes(), access.thread, used_by, knows),
                     _ => races.access(access.address, size, kind, moment, knows, calls),
                 };
                 match said {

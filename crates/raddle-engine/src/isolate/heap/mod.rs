@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::bump::Arena;
+pub(crate) use self::slot::Record;
 pub use self::slot::Refusal;
 use self::slot::Slot;
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
@@ -156,9 +157,7 @@ pub fn resize(address: *mut u8, size: usize) {
 /// Whether an access there uses memory that was freed. False for memory that executions do not allocate.
 #[inline(always)]
 pub fn is_freed(address: usize) -> bool {
-    // What lies between blocks may be said to be part of one.
-    is_of_execution(address)
-        && record_of(address).is_some_and(|record| !record.is_live() && record.contains(address))
+    record_of(address).is_some_and(|record| record.is_freed_at(address))
 }
 
 /// The block that the address lies in, live or not.
@@ -170,7 +169,7 @@ pub fn block_of(address: usize) -> Option<Block> {
 
 /// What is known of the block that the address lies in, or that lies beside the gap that it lies in.
 #[inline(always)]
-pub(crate) fn record_of(address: usize) -> Option<&'static mut slot::Record> {
+pub(crate) fn record_of(address: usize) -> Option<&'static mut Record> {
     if !is_of_execution(address) || !is_mapped(address) {
         return None;
     }

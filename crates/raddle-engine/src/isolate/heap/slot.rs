@@ -70,10 +70,32 @@ pub(crate) struct Record {
     link: usize,
     class: u8,
     state: State,
-    /// Whether a thread has accessed it that did not allocate it, where that is noted.
-    pub(crate) is_shared: bool,
+    /// The threads whose accesses to it were noted.
+    pub(crate) users: Users,
     allocated_by: ThreadId,
     freed_by: ThreadId,
+}
+
+/// A set of threads, exact for all but the highest numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Users(u32);
+
+impl Users {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, thread: ThreadId) {
+        self.0 |= Users::bit(thread);
+    }
+
+    /// Whether the thread may be one of them.
+    #[inline(always)]
+    pub(crate) fn may_contain(self, thread: ThreadId) -> bool {
+        self.0 & Users::bit(thread) != 0
+    }
+
+    #[inline(always)]
+    fn bit(thread: ThreadId) -> u32 {
+        1 << thread.min(31)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -193,7 +215,7 @@ impl Slot {
                 link: 0,
                 class: class as u8,
                 state: State::Live,
-                is_shared: false,
+                users: Users::default(),
                 allocated_by: by,
                 freed_by: 0,
             });
@@ -305,6 +327,12 @@ impl Record {
         self.state == State::Live
     }
 
+    /// Whether the address lies in the block, and the block is free. What lies between blocks may be said to be part of one.
+    #[inline(always)]
+    pub(crate) fn is_freed_at(&self, address: usize) -> bool {
+        !self.is_live() && self.contains(address)
+    }
+
     /// The thread that allocated it.
     #[inline(always)]
     pub(crate) fn allocated_by(&self) -> ThreadId {
@@ -355,7 +383,7 @@ impl Record {
         self.unprotect();
         self.size = size;
         self.state = State::Live;
-        self.is_shared = false;
+        self.users = Users::default();
         self.link = 0;
         self.allocated_by = by;
         ptr::with_exposed_provenance_mut(self.start)
