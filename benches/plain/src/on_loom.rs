@@ -27,14 +27,14 @@ fn known() -> impl Iterator<Item = &'static programs::Program> {
 }
 
 pub(crate) fn explore(program: &str, seconds: f64) {
-    let &(_, threads, program) =
-        known().find(|known| known.0 == program).expect("no such program");
+    let &(_, threads, program) = known().find(|known| known.0 == program).expect("no such program");
     if threads + 1 > MOST_THREADS {
         return;
     }
     let executions = Arc::new(AtomicU64::new(0));
     let (mut cpu, mut complete, mut search) = (0.0, false, 0);
-    while cpu < seconds {
+    // Long enough for a search of many executions; short ones are made again for a second.
+    while cpu < seconds.min(1.0) || (!complete && cpu < seconds) {
         let mut builder = loom::model::Builder::new();
         let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
         builder.max_duration = Some(budget);

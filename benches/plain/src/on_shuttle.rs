@@ -27,11 +27,11 @@ fn known() -> impl Iterator<Item = &'static programs::Program> {
 }
 
 pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
-    let &(_, _, program) =
-        known().find(|known| known.0 == program).expect("no such program");
+    let &(_, _, program) = known().find(|known| known.0 == program).expect("no such program");
     let points = Arc::new(AtomicU64::new(0));
     let (mut executions, mut cpu, mut complete, mut search) = (0, 0.0, false, 0);
-    while cpu < seconds {
+    // Long enough for a search of many executions; short ones are made again for a second.
+    while cpu < seconds.min(1.0) || (!complete && cpu < seconds) {
         let mut config = Config::new();
         let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
         config.max_time = Some(budget);

@@ -197,6 +197,20 @@ fn of_neighbours_is_none() {
     });
 }
 
+/// The compiler makes a loop of some operations, which begins with a plain read.
+#[test]
+fn of_an_operation_that_became_a_loop_is_none() {
+    passes(|| {
+        let most = Arc::new(AtomicUsize::new(0));
+        let other = Arc::clone(&most);
+        let thread = thread::spawn(move || other.fetch_max(2, Relaxed));
+        most.fetch_max(1, Relaxed);
+        most.fetch_min(5, Relaxed);
+        thread.join().unwrap();
+        assert_eq!(most.load(Relaxed), 2);
+    });
+}
+
 #[test]
 fn with_the_end_of_a_block() {
     // A count whose last decrement does not acquire: the memory is freed while another's last access is not over.

@@ -63,8 +63,9 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
         if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw) {
-            let record = heap::record_of(place.address);
-            self.look_for_races(place.address, place.size.into(), kind, caller, time, record);
+            let (address, size) = (place.address, place.size.into());
+            let access = Access { thread: self.current, address, size, kind };
+            self.look_for_races(access, caller, time, heap::record_of(address));
         }
     }
 
@@ -115,7 +116,9 @@ impl Engine {
     /// The current thread makes a plain access.
     #[inline(always)]
     pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
-        if Looks::count(caller.pc) && self.classify(caller.pc) == Site::ThreadBookkeeping {
+        if Looks::count(caller.pc)
+            && matches!(self.classify(caller.pc), Site::ThreadBookkeeping | Site::ExpandedRmw)
+        {
             return Looks::set_no_concern(caller.pc);
         }
         let mut record = None;
@@ -139,7 +142,8 @@ impl Engine {
         }
         if self.detector.is_some() {
             let time = self.now();
-            self.look_for_races(address, size, kind, caller, time, record);
+            let access = Access { thread: self.current, address, size, kind };
+            self.look_for_races(access, caller, time, record);
         }
     }
 
@@ -242,53 +246,63 @@ impl Engine {
 
     /// `record` is that of the block at the address.
     #[inline(always)]
-    fn look_for_races(
-        &mut self,
-        address: usize,
-        size: usize,
-        kind: AccessKind,
-        caller: Caller,
-        time: u32,
-        record: Option<&mut Record>,
-    ) {
-        let me = self.current;
-        let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else { return };
-        let clock = &memory.sync.view(me).clock;
-        let knows = |thread: ThreadId, time: u32| clock.knows(thread, time);
-        let calls = || calls(caller, threads[usize::from(me)].stack);
-        // An allocation is a write of the whole block. What its thread does to it before it hands anything on needs no note:
-        // whoever knows of the allocation knows of that, too.
-        let unknown = record.and_then(|record| {
-            let (owner, since) = (record.allocated_by(), record.allocated_at());
-            if owner == me && since == time {
-                return Some(None);
+    fn look_for_races(&mut self, access: Access, caller: Caller, time: u32, mut record: Option<&mut Record>) {
+        while let Err((earlier, calls)) = self.note_access(access, caller, time, record.as_deref_mut()) {
+            if !self.race(earlier, access, calls) {
+                return;
             }
-            record.users.add(me);
-            (owner != me && !knows(owner, since)).then(|| Some(record.block()))
-        });
-        let found = match unknown {
-            Some(None) => return,
-            Some(Some(block)) => {
-                let Block { start, size, allocated_by, .. } = block;
-                let access = Access { thread: allocated_by, address: start, size, kind: AccessKind::Write };
-                Err(Earlier { access, calls: [0; 4] })
-            }
-            None => {
-                let moment = Moment { thread: me, time };
-                detector.races.access(address, size, kind, moment, knows, calls)
-            }
-        };
-        if let Err(earlier) = found {
-            let calls = calls();
-            self.race(earlier, Access { thread: me, address, size, kind }, calls);
         }
     }
 
+    /// Notes an access of the current thread, or says what it races with and where it is made.
+    #[inline(always)]
+    fn note_access(
+        &mut self,
+        Access { thread: me, address, size, kind }: Access,
+        caller: Caller,
+        time: u32,
+        record: Option<&mut Record>,
+    ) -> Result<(), (Earlier, Calls)> {
+        let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else {
+            return Ok(());
+        };
+        let clock = &memory.sync.view(me).clock;
+        let knows = |thread: ThreadId, time: u32| clock.knows(thread, time);
+        let calls = || calls(caller, threads[usize::from(me)].stack);
+        if let Some(record) = record {
+            let (owner, since) = (record.allocated_by(), record.allocated_at());
+            // An allocation is a write of the whole block. What its thread does to it before it hands anything on needs no note:
+            // whoever knows of the allocation knows of that, too.
+            if owner == me && since == time {
+                return Ok(());
+            }
+            record.users.add(me);
+            if owner != me && !knows(owner, since) {
+                let Block { start, size, .. } = record.block();
+                let access = Access { thread: owner, address: start, size, kind: AccessKind::Write };
+                return Err((Earlier { access, calls: [0; 4] }, calls()));
+            }
+        }
+        let moment = Moment { thread: me, time };
+        let noted = detector.races.access(address, size, kind, moment, knows, calls);
+        noted.map_err(|earlier| (earlier, calls()))
+    }
+
+    /// Two accesses race. Returns if that is not to be reported: true if the second one has to be noted once more.
     #[cold]
     #[inline(never)]
-    fn race(&mut self, earlier: Earlier, second: Access, calls: Calls) {
+    fn race(&mut self, earlier: Earlier, second: Access, calls: Calls) -> bool {
+        if second.kind == AccessKind::Read && self.is_half_of_rmw(calls) {
+            return false;
+        }
+        if earlier.access.kind == AccessKind::Read && self.is_half_of_rmw(earlier.calls) {
+            if let Some(detector) = &mut self.detector {
+                detector.races.forget(&earlier);
+            }
+            return true;
+        }
         if self.is_suppressed(earlier.calls) || self.is_suppressed(calls) {
-            return;
+            return false;
         }
         let block = heap::block_of(earlier.access.address);
         // An atomic access that races has been recorded as what it is.
@@ -297,6 +311,16 @@ impl Engine {
             self.record_watched(address, size, kind);
         }
         self.stop(Outcome::Fault(Fault::DataRace { first: earlier.access, second, block }))
+    }
+
+    /// Whether a plain read belongs to a read-modify-write that the compiler made a loop: the exchange that follows is the access.
+    fn is_half_of_rmw(&mut self, calls: Calls) -> bool {
+        let pc = GLOBAL.text_start.get() + calls[0] as usize;
+        let is_half = calls[0] != 0 && self.classify(pc) == Site::ExpandedRmw;
+        if is_half {
+            Looks::set_no_concern(pc);
+        }
+        is_half
     }
 
     fn is_suppressed(&mut self, calls: Calls) -> bool {

@@ -161,6 +161,27 @@ impl History {
         self.forget_oldest();
     }
 
+    /// A thread loads from the newest store, where nobody can read any other.
+    pub(super) fn load_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order) -> u128 {
+        let Store { value, message, .. } = self.newest_mut();
+        sync.load(thread, order, message);
+        *value
+    }
+
+    /// A thread stores in place of the newest store, where nobody can read any other.
+    pub(super) fn replace_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, value: u128) {
+        let newest = self.newest_mut();
+        newest.value = value;
+        sync.store(thread, order, &mut newest.message);
+    }
+
+    /// A thread reads the newest store and stores at once, where nobody can read any other.
+    pub(super) fn modify_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, value: u128) {
+        let newest = self.newest_mut();
+        newest.value = value;
+        sync.rmw(thread, order, &mut newest.message);
+    }
+
     /// The oldest store that a load of the thread may read from; its own stores come after it. See the [module](self).
     fn floor(&self, sync: &Sync, thread: ThreadId, order: Order) -> usize {
         let last = self.last();
@@ -195,6 +216,12 @@ impl History {
     #[inline]
     fn newest_where(&self, condition: impl Fn(&Store) -> bool) -> usize {
         self.stores.iter().rposition(condition).unwrap_or(0)
+    }
+
+    #[inline]
+    fn newest_mut(&mut self) -> &mut Store {
+        let last = self.last();
+        &mut self.stores[last]
     }
 
     #[inline]

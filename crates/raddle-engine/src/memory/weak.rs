@@ -76,8 +76,11 @@ impl Memory {
     #[inline]
     pub fn load(&mut self, access: Access, choose: impl Choose) -> u128 {
         let Access { thread, order, .. } = access;
-        let weak = self.is_weak_for(access);
+        let (weak, newest_only) = (self.is_weak_for(access), self.keeps_newest_only());
         let (sync, history) = self.find(access);
+        if newest_only {
+            return history.load_newest(sync, thread, order);
+        }
         let back = pick(weak, || history.older_to_read(sync, thread, order, |_| true), choose);
         history.load(sync, thread, order, back, |_| true)
     }
@@ -86,8 +89,12 @@ impl Memory {
     #[inline]
     pub fn store(&mut self, access: Access, value: u128, choose: impl Choose) -> bool {
         let Access { thread, order, .. } = access;
-        let weak = self.is_weak_for(access);
+        let (weak, newest_only) = (self.is_weak_for(access), self.keeps_newest_only());
         let (sync, history) = self.find(access);
+        if newest_only {
+            history.replace_newest(sync, thread, order, value);
+            return true;
+        }
         let back = pick(weak, || history.newer_than_store(sync, thread, order), choose);
         history.store(sync, thread, order, value, back);
         back == 0
@@ -96,8 +103,12 @@ impl Memory {
     /// A read-modify-write that reads what memory holds.
     #[inline]
     pub fn rmw(&mut self, access: Access, written: u128) {
+        let newest_only = self.keeps_newest_only();
         let (sync, history) = self.find(access);
-        history.rmw(sync, access.thread, access.order, written);
+        match newest_only {
+            true => history.modify_newest(sync, access.thread, access.order, written),
+            false => history.rmw(sync, access.thread, access.order, written),
+        }
     }
 
     /// A compare-exchange, with the memory order of its failure; returns what it reads. It succeeds if that is `expected`.
@@ -111,8 +122,15 @@ impl Memory {
         choose: impl Choose,
     ) -> u128 {
         let Access { thread, order, held, .. } = access;
-        let weak = self.is_weak_for(access);
+        let (weak, newest_only) = (self.is_weak_for(access), self.keeps_newest_only());
         let (sync, history) = self.find(access);
+        if newest_only {
+            if held != expected {
+                return history.load_newest(sync, thread, failure);
+            }
+            history.modify_newest(sync, thread, order, new);
+            return expected;
+        }
         // It may fail where it could succeed, by reading an older store of another value.
         let differs = |value| value != expected;
         let back = pick(weak, || history.older_to_read(sync, thread, failure, differs), choose);
@@ -132,6 +150,12 @@ impl Memory {
     /// What is known of a stretch of memory no longer holds: the block was freed.
     pub fn forget(&mut self, memory: Range<usize>) {
         self.table.forget(memory);
+    }
+
+    /// Whether reads see the newest store only, so that no other is of interest.
+    #[inline]
+    fn keeps_newest_only(&self) -> bool {
+        self.model == Model::Sc
     }
 
     #[inline]

@@ -106,6 +106,28 @@ impl Races {
         Ok(())
     }
 
+    /// Forgets an access, which turned out to be none.
+    pub fn forget(&mut self, earlier: &Earlier) {
+        let (base, calls) = (self.base, &self.calls);
+        let is_it = |epoch: Epoch, number: u32| {
+            let same =
+                |access: Access| access.thread == earlier.access.thread && access.kind == earlier.access.kind;
+            epoch.time() > base
+                && calls[number as usize] == earlier.calls
+                && same(epoch.earlier(0, earlier.calls).access)
+        };
+        // SAFETY: places stay where they are as long as the shadow.
+        let place = unsafe { &mut *self.shadow.place(earlier.access.address) };
+        for index in 0..PLACE {
+            if is_it(place.epochs[index], place.calls[index]) {
+                place.epochs[index] = Epoch::NONE;
+            }
+        }
+        if place.more_of == base + 1 {
+            self.more[place.more as usize].retain(|noted| !is_it(noted.epoch, noted.calls));
+        }
+    }
+
     /// Checks a free, without noting it: no access to the block can follow. `used_by` says which threads may have accessed it.
     ///
     /// # Errors

@@ -180,3 +180,24 @@ fn times_begin_anew_before_they_run_out() {
         assert!(access(&mut races, 1, 1).is_err());
     }
 }
+
+#[test]
+fn what_is_forgotten_races_with_nothing() {
+    let mut races = Races::default();
+    races.begin();
+    let alone = |_, _| false;
+    let read = |races: &mut Races, thread, calls: Calls| {
+        let moment = Moment { thread, time: 1 };
+        races.access(MEMORY, 8, AccessKind::Read, moment, alone, || calls).unwrap();
+    };
+    // More than a place has room for, by two pieces of code.
+    (0..10).for_each(|thread| read(&mut races, thread, [1 + u32::from(thread) % 2, 0, 0, 0]));
+    let writer = Moment { thread: 99, time: 1 };
+    let mut met = Vec::new();
+    while let Err(earlier) = races.access(MEMORY, 8, AccessKind::Write, writer, alone, calls) {
+        met.push(earlier.access.thread);
+        races.forget(&earlier);
+    }
+    met.sort_unstable();
+    assert!(met.into_iter().eq(0..10));
+}
