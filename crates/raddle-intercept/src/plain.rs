@@ -23,14 +23,17 @@ macro_rules! announcements {
         unsafe extern "C" fn $name() {
             naked_asm!(
                 "cmp byte ptr [rip + {global} + {wanted}], 0",
-                "je 3f",
+                "jne 5f",
+                "3:",
+                "ret",
+                "5:",
                 // The thread's own stack: no other bits differ from those of the stack pointer.
                 "mov rax, rdi",
                 "xor rax, rsp",
                 "shr rax, {slot}",
                 "jne 2f",
                 "cmp byte ptr [rip + {global} + {shared}], 0",
-                "je 3f",
+                "je 3b",
                 "2:",
                 "mov rsi, [rsp]",
                 "mov rax, rsi",
@@ -39,16 +42,14 @@ macro_rules! announcements {
                 "jae 4f",
                 "add rax, [rip + {global} + {looks}]",
                 "cmp byte ptr [rax], {no_concern}",
-                "je 3f",
+                "je 3b",
                 "4:",
                 "movabs rax, {key}",
                 "or rax, rdi",
                 "cmp rax, [rip + {global} + {last}]",
-                "je 3f",
+                "je 3b",
                 "mov rdx, rbp",
                 "jmp {check}",
-                "3:",
-                "ret",
                 global = sym GLOBAL,
                 wanted = const std::mem::offset_of!(Global, wants_announcements),
                 shared = const std::mem::offset_of!(Global, stacks_are_shared),
@@ -115,23 +116,36 @@ volatile! {
     Write 16: __tsan_volatile_write16, __tsan_unaligned_volatile_write16;
 }
 
-/// Symbols whose arguments are `rdi`, `rsi`, `rdx`; `rcx` pc and `r8` fp are added.
+/// Symbols whose arguments are `rdi`, `rsi`, `rdx`; `rcx` pc and `r8` fp are added. While no exploration wants to know, they are
+/// another function.
 macro_rules! with_caller {
-    ($($name:ident => $imp:path,)*) => {$(
+    ($($name:ident => $imp:path, or $plain:path;)*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            naked_asm!("mov rcx, [rsp]", "mov r8, rbp", "jmp {}", sym $imp)
+            naked_asm!(
+                "cmp byte ptr [rip + {global} + {wanted}], 0",
+                "jne 2f",
+                "jmp {plain}",
+                "2:",
+                "mov rcx, [rsp]",
+                "mov r8, rbp",
+                "jmp {imp}",
+                global = sym GLOBAL,
+                wanted = const std::mem::offset_of!(Global, wants_announcements),
+                plain = sym $plain,
+                imp = sym $imp,
+            )
         }
     )*};
 }
 
 with_caller! {
-    __tsan_memcpy => copy,
-    __tsan_memmove => copy,
-    __tsan_memset => fill,
-    __tsan_read_range => read_range,
-    __tsan_write_range => write_range,
+    __tsan_memcpy => copy, or libc::memmove;
+    __tsan_memmove => copy, or libc::memmove;
+    __tsan_memset => fill, or libc::memset;
+    __tsan_read_range => read_range, or __tsan_func_exit;
+    __tsan_write_range => write_range, or __tsan_func_exit;
 }
 
 unsafe extern "C" fn copy(
