@@ -58,7 +58,7 @@ pub(crate) const FLAGS: &[Flag] = &[
 pub(crate) const ANNOUNCED: Flag = Flag {
     args: &["-C", "llvm-args=-force-attribute=sanitize_thread"],
     why: "so that data races and all uses of freed memory are found. It costs time: code that explores nothing takes up to \
-          seven times as long, and loops that the compiler would have vectorised even fourteen times",
+          five times as long, and loops that the compiler would have vectorised even ten times",
 };
 
 /// Added where the profile gives no debug information at all: traces name source lines and variables.
