@@ -35,6 +35,8 @@ pub(crate) enum Access {
     LockShared,
     /// Waits until nobody holds the `std::sync::RwLock` at the place, and locks it for writing.
     LockAlone,
+    /// Gives up one of the handles that are counted at the place. Only the last one sees more of the others than that.
+    Drop,
     /// Orders accesses.
     Fence,
     /// Makes a thread.
@@ -138,6 +140,16 @@ impl Event {
     /// A write that is part of a read-modify-write.
     pub(crate) fn is_rmw(&self) -> bool {
         self.writes() && self.reads()
+    }
+
+    /// Gives up the last handle, after all others.
+    pub(crate) fn is_last_drop(&self) -> bool {
+        self.access == Access::Drop && self.read != 0
+    }
+
+    /// The same event, as the one that gives up the last handle or as one of the others.
+    pub(crate) fn as_drop(self, last: bool) -> Event {
+        Event { read: last.into(), ..self }
     }
 
     /// The hash of what a thread has read, after this event.

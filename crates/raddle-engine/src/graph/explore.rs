@@ -211,7 +211,7 @@ impl Exhaustive {
         let made = graph.events.iter().take(self.made);
         for (id, event) in made.enumerate().filter(|(_, event)| !event.waits) {
             schedule.threads.push(self.number_of(event.thread));
-            if event.place == NONE {
+            if event.place == NONE || event.access == Access::Drop {
                 continue;
             }
             let at = match event.reads() {
@@ -522,7 +522,9 @@ impl Exhaustive {
     fn obey(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
         let mut event = Event::of(request, found);
         let mut rank = 0;
-        if let (Some(found), Some(script)) = (found, &mut self.script) {
+        if let (Some(found), Some(script)) = (found, &mut self.script)
+            && request.access != Access::Drop
+        {
             let back = script.schedule.look_back.get(script.looked_back).copied().unwrap_or(0);
             script.looked_back += 1;
             let newest = self.graph().co(found.place).len();
@@ -632,6 +634,30 @@ impl Exhaustive {
                 }
             }
         }
+    }
+
+    /// The newest event gave up the last handle of its place, and what its thread is about to do would be another thread's to
+    /// do if that had been last. Notes the others that could be. False if the event was known as one that is not the last.
+    pub(crate) fn is_last_drop(&mut self, drop: EventId) -> bool {
+        let event = *self.graph().event(drop);
+        if event.is_last_drop() || self.script.is_some() {
+            return true;
+        }
+        if (drop as usize) < self.begun_with || drop as usize + 1 != self.graph().len() {
+            return false;
+        }
+        let mut prefix = std::mem::take(&mut self.prefix);
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        self.graph().other_last_drops(drop, &mut prefix, &mut found);
+        self.graph_mut().truncate(drop as usize);
+        for &other in &found {
+            self.note(Event { stamp: NONE, ..event }, 0, Some(other));
+        }
+        self.graph_mut().push(Event { stamp: NONE, ..event.as_drop(true) }, 0);
+        self.prefix = prefix;
+        self.found = found;
+        true
     }
 
     /// Nobody can go on. Looks at what the threads that wait could have done earlier.

@@ -69,6 +69,8 @@ struct Place {
     co: Vec<EventId>,
     /// The reads, read-modify-writes among them.
     reads: Vec<EventId>,
+    /// The events that gave up handles, if the place is a count of them.
+    drops: Vec<EventId>,
 }
 
 /// Whether a view covers an event.
@@ -111,6 +113,7 @@ impl Graph {
         for place in &mut self.places {
             place.co.clear();
             place.reads.clear();
+            place.drops.clear();
         }
         let width = self.width;
         self.views().for_each(|views| views.clear(width));
@@ -163,6 +166,11 @@ impl Graph {
 
     fn reads(&self, place: PlaceId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.reads)
+    }
+
+    /// The events that gave up handles counted at the place.
+    pub(crate) fn drops(&self, place: PlaceId) -> &[EventId] {
+        self.places.get(place as usize).map_or(&[], |place| &place.drops)
     }
 
     /// The value that a write leaves, or that the place had before any.
@@ -317,6 +325,9 @@ impl Graph {
             if event.writes() && !event.waits {
                 self.place_mut(event.place).co.insert(rank - 1, id);
             }
+            if event.access == Access::Drop {
+                self.place_mut(event.place).drops.push(id);
+            }
         }
         self.sc += usize::from(rc11::is_sc(&event));
         match event.waits {
@@ -334,6 +345,10 @@ impl Graph {
         if let Some(source) = source {
             self.prefix.join_last(source);
         }
+        if event.is_last_drop() {
+            let drops = &self.places[event.place as usize].drops;
+            drops.iter().for_each(|&other| self.prefix.join_last(other as usize));
+        }
         self.prefix.last_mut()[thread] = event.po + 1;
         if self.model == Model::Sc {
             return;
@@ -346,6 +361,11 @@ impl Graph {
                 if let Some(source) = source {
                     self.hb.join_last(source);
                 }
+            }
+            // The others released what they did before.
+            Access::Drop if event.is_last_drop() => {
+                let drops = &self.places[event.place as usize].drops;
+                drops.iter().for_each(|&other| self.hb.join_last(other as usize));
             }
             Access::Fence if event.order.acquires() => {
                 let (row, acquirable) = (self.hb.last_mut(), &self.acquirable);
@@ -401,6 +421,9 @@ impl Graph {
                 if event.reads() {
                     debug_assert_eq!(place.reads.last(), Some(&id));
                     place.reads.pop();
+                }
+                if event.access == Access::Drop {
+                    place.drops.pop();
                 }
             }
             self.sc -= usize::from(rc11::is_sc(&event));
@@ -481,6 +504,14 @@ impl Graph {
             let other = self.event(other);
             other.stamp <= event.stamp || covers(prefix, other)
         };
+        if event.access == Access::Drop {
+            // Who gives up a handle when all others are gone is the last one.
+            let mut others = self.drops(event.place).iter().filter(|&&other| other != id);
+            return match event.is_last_drop() {
+                true => others.all(|&other| before(other)),
+                false => !others.any(|&other| self.event(other).is_last_drop() && before(other)),
+            };
+        }
         if event.writes() && !event.waits {
             let read_early = self.reads(event.place).iter().any(|&read| {
                 let reader = self.event(read);
@@ -496,6 +527,35 @@ impl Graph {
         }
         let rank = self.rank(event.place, source);
         self.co(event.place)[rank..].iter().all(|&later| later == id || !before(later))
+    }
+
+    /// What the other handles' ends depend on, if the one that `drop` gives up is to be the last of its place.
+    fn prefix_of_other_drops(&self, place: PlaceId, drop: EventId, view: &mut Vec<u32>) {
+        for &other in self.drops(place).iter().filter(|&&other| other != drop) {
+            join(view, self.prefix.row(other as usize));
+        }
+    }
+
+    /// The handles that could be given up last instead of the one that `last` gives up, which is the newest event: like
+    /// [`revisits`](Graph::revisits), where what is read is that all others are gone.
+    pub(crate) fn other_last_drops(&self, last: EventId, view: &mut Vec<u32>, found: &mut Vec<EventId>) {
+        let place = self.event(last).place;
+        for &drop in self.drops(place).iter().filter(|&&drop| drop != last) {
+            view.clear();
+            view.resize(self.width, 0);
+            self.prefix_of_other_drops(place, drop, view);
+            let stamp = self.event(drop).stamp;
+            let mut gone = self.by_stamp.iter().rev().take_while(|&&id| self.event(id).stamp >= stamp);
+            let is_independent = !covers(view, self.event(drop));
+            if is_independent
+                && gone.all(|&id| {
+                    let event = self.event(id);
+                    event.waits || covers(view, event) || self.was_added_last(id, view)
+                })
+            {
+                found.push(drop);
+            }
+        }
     }
 
     /// Whether the graph is consistent, given that it was before `changed` was added other than as the newest.
@@ -519,6 +579,9 @@ impl Graph {
     ) -> (EventId, Event, usize) {
         let mut prefix = std::mem::take(&mut scratch.view);
         self.prefix_of_next(event.thread, event.rf, &mut prefix);
+        if event.access == Access::Drop {
+            self.prefix_of_other_drops(event.place, read, &mut prefix);
+        }
         let renamed = &mut scratch.renamed;
         renamed.clear();
         renamed.resize(self.events.len(), NONE);
@@ -557,6 +620,12 @@ impl Graph {
         }
         let place = event.place;
         into.set_init(place, self.init(place));
+        if event.access == Access::Drop {
+            let stamp = into.next_stamp.max(self.next_stamp);
+            let write = into.push(Event { stamp, ..event.as_drop(false) }, 0);
+            scratch.view = prefix;
+            return (write, self.event(read).as_drop(true), 0);
+        }
         let rank = match event.is_rmw() {
             true => into.rank(place, rename(renamed, event.rf)) + 1,
             false => {
@@ -587,6 +656,9 @@ impl Graph {
         }
         if event.rf < NONE {
             visit(event.rf);
+        }
+        if event.is_last_drop() {
+            self.drops(event.place).iter().filter(|&&other| other != id).for_each(|&other| visit(other));
         }
         if event.writes() && !event.waits {
             let rank = self.rank(event.place, id);

@@ -20,6 +20,9 @@ pub(super) enum Step {
     Unlock(usize),
     /// Writes what the thread read last, plus this.
     WriteLastPlus(usize, u64, Order),
+    /// Gives up a handle counted at the place. Whoever gives up the last one makes this many further steps; the others leave
+    /// them out.
+    Drop(usize, usize),
 }
 use Step::*;
 
@@ -49,7 +52,7 @@ pub(super) fn run(
 ) {
     let mut executions = 0;
     while search.begin() {
-        let mut memory = [0u64; 8];
+        let mut memory = initial(program);
         let mut next = vec![0; program.len()];
         let mut current = 0;
         let mut reads = vec![Vec::new(); program.len()];
@@ -88,6 +91,7 @@ pub(super) fn run(
                     Fence(order) => (Access::Fence, order, None),
                     Lock(place) => (Access::Lock(1), Acquire, Some(place)),
                     Unlock(place) => (Access::Rmw(Rmw::Swap, 0), Release, Some(place)),
+                    Drop(place, _) => (Access::Drop, Release, Some(place)),
                 },
             };
             let answer = search.request(&Request {
@@ -97,12 +101,25 @@ pub(super) fn run(
                 memory: place.map(|place| Location {
                     address: 64 + place * 8,
                     size: 8,
-                    value: Some(memory[place]),
+                    value: (access != Access::Drop).then_some(memory[place]),
                 }),
                 follows: NONE,
             });
             match answer {
-                Answer::Done { read, write, .. } => {
+                Answer::Done { id, read, write } => {
+                    if let Some(&Drop(place, then)) =
+                        next[thread].checked_sub(1).map(|step| &program[thread][step])
+                    {
+                        memory[place] -= 1;
+                        match memory[place] {
+                            0 if then > 0 => {
+                                assert!(search.is_last_drop(id));
+                                reads[thread].push(1);
+                            }
+                            0 => {}
+                            _ => next[thread] += then,
+                        }
+                    }
                     if access.reads() {
                         reads[thread].push(read);
                     }
@@ -119,6 +136,17 @@ pub(super) fn run(
         assert!(executions < 1_000_000, "no end");
         ended(search, reads);
     }
+}
+
+/// What memory holds at first: the handles.
+fn initial(program: &[Vec<Step>]) -> [u64; 8] {
+    let mut memory = [0; 8];
+    for step in program.iter().flatten() {
+        if let Drop(place, _) = step {
+            memory[*place] += 1;
+        }
+    }
+    memory
 }
 
 #[track_caller]
@@ -340,6 +368,16 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
                 Lock(place) if world.memory[place].1 != 0 => continue,
                 Lock(place) => (place, true, Some(1)),
                 Unlock(place) => (place, true, Some(0)),
+                Drop(place, then) => {
+                    let left = world.memory[place].1 - 1;
+                    after.memory[place].1 = left;
+                    let is_last = left == 0 && then > 0;
+                    after.seen[thread].push((is_last.into(), 0));
+                    after.next[thread] += 1 + if left > 0 { then } else { 0 };
+                    moved = true;
+                    go(program, &after, ends);
+                    continue;
+                }
             };
             let (latest, value) = world.memory[place];
             after.seen[thread]
@@ -363,7 +401,7 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
         next: vec![0; program.len()],
         last: vec![0; program.len()],
         seen: vec![Vec::new(); program.len()],
-        ..World::default()
+        memory: initial(program).map(|value| (0, value)),
     };
     go(program, &world, &mut ends);
     (ends[0].len(), ends[1].len())
@@ -401,6 +439,74 @@ pub(super) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
             steps
         })
         .collect()
+}
+
+#[test]
+fn who_gives_up_the_last_handle_is_explored_and_nothing_else() {
+    for n in 1..6 {
+        let program = vec![vec![Drop(6, 1), Write(X, 1, Relaxed)]; n];
+        counts(n as u64, n as u64, &program);
+        let nothing_to_do = vec![vec![Write(X, 1, Relaxed), Drop(6, 0)]; 1];
+        counts(1, 1, &nothing_to_do);
+        counts(1, 1, &vec![vec![Drop(6, 0)]; n]);
+    }
+    // Whoever reads what another wrote before it gave up its handle may still be the last, or not.
+    counts(
+        4,
+        4,
+        &[
+            vec![Write(X, 1, Release), Drop(6, 1), Read(Y, Relaxed)],
+            vec![Read(X, Acquire), Drop(6, 1), Read(Y, Relaxed)],
+        ],
+    );
+    // The last one sees what the others did.
+    let last_reads =
+        [vec![Write(X, 1, Relaxed), Drop(6, 1), Read(X, Relaxed)], vec![Drop(6, 1), Read(X, Relaxed)]];
+    let (executions, outcomes) = explore(Model::Rc11, &last_reads, false, true);
+    assert_eq!(executions, 2);
+    assert_eq!(outcomes, BTreeSet::from([vec![vec![1, 1], vec![]], vec![vec![], vec![1, 1]]]));
+}
+
+#[test]
+fn random_programs_with_handles_have_as_many_executions_as_interleavings_tell_apart() {
+    let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    for seed in 0..cases {
+        let mut rng = crate::rng::Rng::new(seed);
+        let threads = 2 + rng.below(2);
+        let visible = [rng.below(4) > 0, rng.below(4) > 0];
+        let program: Vec<Vec<Step>> = (0..threads)
+            .map(|_| {
+                let mut steps = Vec::new();
+                let mut handles = vec![0, 1];
+                for _ in 0..1 + rng.below(if threads == 3 { 3 } else { 5 }) {
+                    let place = rng.below(2);
+                    let access = |rng: &mut crate::rng::Rng| match rng.below(6) {
+                        0 | 1 => Read(place, SeqCst),
+                        2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
+                        4 => Add(place, 1, SeqCst),
+                        _ => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                    };
+                    match rng.below(5) {
+                        0 | 1 if !handles.is_empty() => {
+                            let handle = handles.remove(rng.below(handles.len()));
+                            let then = if visible[handle] { 1 + rng.below(2) } else { 0 };
+                            steps.push(Drop(6 + handle, then));
+                            (0..then).for_each(|_| steps.push(access(&mut rng)));
+                        }
+                        _ => steps.push(access(&mut rng)),
+                    }
+                }
+                steps
+            })
+            .collect();
+        let (ended, _) = brute_force(&program);
+        for stay in [false, true] {
+            for model in [Model::Sc, Model::Rc11] {
+                let (executions, _) = explore(model, &program, false, stay);
+                assert_eq!(executions, ended as u64, "seed {seed}, {model:?}, stay {stay}: {program:?}");
+            }
+        }
+    }
 }
 
 /// Programs of random steps, locks among them, against all their interleavings.
