@@ -115,6 +115,9 @@ pub enum Outcome {
     Exceeded,
     /// Not a failure: something was learned that the execution should have known from the beginning.
     Again,
+    /// Not a failure: something was learned that the search should have known from the beginning. What it has done so far does
+    /// not count.
+    Anew,
 }
 
 impl Outcome {
@@ -502,7 +505,11 @@ impl Engine {
     pub(crate) fn choices(&self) -> Schedule {
         match &self.exhaustive {
             Some(graphs) => graphs.schedule(),
-            None => Schedule { threads: self.schedule.clone(), look_back: self.look_back.clone() },
+            None => Schedule {
+                threads: self.schedule.clone(),
+                look_back: self.look_back.clone(),
+                ..Schedule::default()
+            },
         }
     }
 

@@ -148,7 +148,7 @@ impl PointLog {
             let points = self.points().filter(move |&(current, ..)| (current == LOOK_BACK) == look_back);
             points.map(|(_, chosen, ..)| chosen).collect()
         };
-        Schedule { threads: chosen(false), look_back: chosen(true) }
+        Schedule { threads: chosen(false), look_back: chosen(true), ..Schedule::default() }
     }
 
     fn header(&self) -> Header {

@@ -9,4 +9,7 @@ pub struct Schedule {
     pub threads: Vec<ThreadId>,
     /// At each access that had a choice (under the exhaustive search, at each access): how far back in modification order it went. 0 is the newest.
     pub look_back: Vec<u16>,
+    /// Under the exhaustive search: how each access to a count of references was made, as far as any was an event
+    /// (see `graph::counts`).
+    pub counts: Vec<u16>,
 }

@@ -354,6 +354,10 @@ impl<'a> Search<'a> {
             report.executions -= 1;
             return None;
         }
+        if outcome == Outcome::Anew {
+            (report.executions, report.blocked) = (0, 0);
+            return None;
+        }
         if outcome == Outcome::Abandoned {
             report.executions -= 1;
             report.blocked += 1;

@@ -21,7 +21,7 @@ pub enum Site {
     /// The increment of a reference count, which commutes with everything that can happen while the incrementer holds
     /// its own reference.
     RefCountUp = 4,
-    /// The decrement of a reference count.
+    /// The decrement of a reference count: with the last reference goes the value.
     RefCountDown = 5,
     /// Part of a load/compare-exchange loop into which the compiler expanded one read-modify-write.
     ExpandedRmw = 6,
@@ -31,9 +31,17 @@ pub enum Site {
     Std = 8,
     /// Bookkeeping of `std::thread`, too: a scope looks whether its threads have ended.
     ScopeEnd = 9,
+    /// The decrement of the count of weak references: with the last one goes the memory.
+    WeakCountDown = 10,
 }
 
 impl Site {
+    /// Whether an access there counts references.
+    #[inline(always)]
+    pub(crate) fn counts_references(self) -> bool {
+        matches!(self, Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown)
+    }
+
     /// Whether an access there is a point at which threads may change.
     #[inline(always)]
     pub fn is_trusted(self) -> bool {

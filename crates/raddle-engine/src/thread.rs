@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use crate::coroutine::Context;
 use crate::event::Pending;
 use crate::global::Registers;
+use crate::graph::Dropping;
 use crate::graph::rounds::Rounds;
 use crate::isolate::heap;
 use crate::lender::Lender;
@@ -110,6 +111,10 @@ pub struct VThread {
     pub(crate) woken_by: u32,
     /// Whether it was woken since it last began to wait.
     pub(crate) woken: bool,
+    /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
+    pub(crate) dropping: Option<Dropping>,
+    /// Whether the count that it changed last is one whose accesses are all events.
+    pub(crate) counted_exactly: bool,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
     /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
@@ -159,6 +164,8 @@ impl VThread {
             children: 0,
             woken_by: 0,
             woken: false,
+            dropping: None,
+            counted_exactly: false,
             in_expanded_rmw: false,
             made_sc_rmw: false,
             slot,
@@ -184,6 +191,8 @@ impl VThread {
         self.rounds.reset();
         self.known_to_parent = false;
         self.children = 0;
+        self.dropping = None;
+        self.counted_exactly = false;
         self.in_expanded_rmw = false;
         self.made_sc_rmw = false;
         self.start = Some(start);

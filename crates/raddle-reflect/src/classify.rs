@@ -20,8 +20,10 @@ pub enum Site {
     ScopeEnd,
     /// A handle (`Arc`, `Weak`) is made: the count goes up.
     RefCountUp,
-    /// A handle is given up: the count goes down.
+    /// An `Arc` is given up: the count goes down, and with the last one the value goes.
     RefCountDown,
+    /// A `Weak` is given up, or the one that all `Arc`s own together: with the last one the memory goes.
+    WeakCountDown,
     /// The compare-exchange with which a `std::sync::Mutex` is locked, and which the thread repeats until it succeeds.
     MutexLock,
     /// Part of the load and compare-exchange loop that the instrumentation made of one operation (`fetch_min`, ...).
@@ -56,6 +58,9 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
                 // Joining reads a count, and so does `is_finished`: the caller decides.
                 Some(Site::User) if pointee_is_of_thread(&frame) => {}
                 Some(_) if pointee_is_of_thread(&frame) => return Site::ThreadBookkeeping,
+                Some(Site::RefCountDown) if owner.starts_with("alloc::sync::Weak") => {
+                    return Site::WeakCountDown;
+                }
                 Some(role) => return role,
                 None => {}
             }
@@ -186,6 +191,9 @@ mod tests {
             ("<alloc::sync::Arc<T,A> as core::ops::drop::Drop>::drop", "drop<my::Queue, alloc::Global>");
         check(&[FETCH_SUB, drop, ("my::main", "main")], Site::RefCountDown);
         check(&[FETCH_SUB, ("<my::Queue as core::ops::drop::Drop>::drop", "drop"), drop], Site::User);
+        let weak =
+            ("<alloc::sync::Weak<T,A> as core::ops::drop::Drop>::drop", "drop<my::Queue, alloc::Global>");
+        check(&[FETCH_SUB, weak, drop, ("my::main", "main")], Site::WeakCountDown);
         check(&[("alloc::sync::Arc<T,A>::get_mut", "get_mut<u8>"), ("my::main", "main")], Site::User);
         check(&[("alloc::sync::Weak<T,A>::upgrade::{{closure}}", "{closure#0}<u8>")], Site::User);
     }

@@ -24,7 +24,7 @@ fn counting_handles_is_neither_the_user_s_nor_a_question() {
     check_sites("weak-upgrade", Site::User);
     check_sites("arc-count", Site::User);
     check_sites("arc-drop", Site::RefCountDown);
-    check_sites("weak-drop", Site::RefCountDown);
+    check_sites("weak-drop", Site::WeakCountDown);
 }
 
 #[test]

@@ -28,6 +28,10 @@ pub struct Failure {
     /// In weak memory: how far back in modification order each access went that had a choice; 0 is the newest.
     #[serde(default, skip_serializing_if = "Schedule::is_empty")]
     pub look_back: Schedule,
+    /// Under the exhaustive search: which accesses to counts of references were events of their own. 1 is the end of a handle,
+    /// 2 any access to a count that something looks at.
+    #[serde(default, skip_serializing_if = "Schedule::is_empty")]
+    pub counts: Schedule,
     /// The threads of the execution, by id: 0 is the one that runs the closure.
     pub threads: Vec<Thread>,
     /// The scenario, where the test is made of operations.

@@ -38,6 +38,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         found_by: FoundBy::default(),
         schedule: Schedule(found.schedule.threads.clone()),
         look_back: Schedule(found.schedule.look_back.clone()),
+        counts: Schedule(found.schedule.counts.clone()),
         threads,
         scenario: scenario::of(trace),
         reasons: Vec::new(),
@@ -58,6 +59,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Abandoned
         | Outcome::Exceeded
         | Outcome::Again
+        | Outcome::Anew
         | Outcome::Diverged { .. }
         | Outcome::Unsupported { .. } => {
             unreachable!("none is a failure of the code under test")
@@ -82,7 +84,7 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Exceeded | Outcome::Again | Outcome::Diverged { .. } | Outcome::Unsupported { .. } => {
+        Outcome::Passed | Outcome::Abandoned | Outcome::Exceeded | Outcome::Again | Outcome::Anew | Outcome::Diverged { .. } | Outcome::Unsupported { .. } => {
             String::new()
         }
         Outcome::Panic { .. } => said(),

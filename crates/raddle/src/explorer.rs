@@ -230,6 +230,9 @@ impl Explorer {
             value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
         };
         let mut judge = |ended: &Ended<'_>| {
+            if *ended.outcome == Outcome::Anew {
+                outcomes.clear();
+            }
             if *ended.outcome != Outcome::Passed {
                 return as_it_ended(ended);
             }
@@ -553,7 +556,7 @@ pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_eng
         Strategy::RoundRobin => Box::new(RoundRobin::new()),
         // It chooses by execution graphs, and a portfolio chooses others.
         Strategy::Exhaustive | Strategy::Auto => Box::new(RoundRobin::new()),
-        Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, look_back: Vec::new() })),
+        Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, ..Schedule::default() })),
     }
 }
 
@@ -576,6 +579,7 @@ pub(crate) fn classifier() -> Classify {
             raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,
             raddle_reflect::Site::RefCountUp => Site::RefCountUp,
             raddle_reflect::Site::RefCountDown => Site::RefCountDown,
+            raddle_reflect::Site::WeakCountDown => Site::WeakCountDown,
             raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,
             raddle_reflect::Site::MutexLock => Site::MutexLock,
             raddle_reflect::Site::Plumbing => Site::Plumbing,

@@ -104,7 +104,11 @@ pub(crate) fn replay_with(
             ),
         );
     }
-    let schedule = Schedule { threads: recorded.schedule.0.clone(), look_back: recorded.look_back.0.clone() };
+    let schedule = Schedule {
+        threads: recorded.schedule.0.clone(),
+        look_back: recorded.look_back.0.clone(),
+        counts: recorded.counts.0.clone(),
+    };
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier);
     search.suppress(|| suppress(suppressed));
     // How it ends decides what is recorded; under a debugger it is made only once.

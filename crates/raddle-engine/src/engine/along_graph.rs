@@ -7,7 +7,7 @@ use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
-use crate::graph::{Answer, Exhaustive, Location, LoopsAtRest, Model, Request};
+use crate::graph::{Anew, Answer, Counting, Exhaustive, Location, LoopsAtRest, Model, Purpose, Request};
 use crate::thread::{State, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
@@ -21,6 +21,8 @@ pub(crate) enum Shared {
     Once(usize),
     /// How many operations of a thread of a scenario have ended.
     Ended(usize),
+    /// The ends of the handles that are counted at an address.
+    Drops(usize),
 }
 
 impl Shared {
@@ -32,6 +34,7 @@ impl Shared {
             Shared::Ended(thread) => SCENARIO | thread << 3,
             Shared::Queue(address) => BEYOND | address,
             Shared::Once(address) => BEYOND | address | 1,
+            Shared::Drops(address) => BEYOND | address | 2,
         }
     }
 }
@@ -55,6 +58,7 @@ impl Engine {
         follows: EventId,
         pc: usize,
     ) -> (u64, Option<u64>) {
+        self.note_act();
         let thread = self.current;
         self.steps += 1;
         self.check_limits();
@@ -182,6 +186,35 @@ impl Engine {
         let at = Location { address: Shared::Ended(thread).address(), size: 8, value: None };
         self.take_step(access, Order::Relaxed, || Some(at), NONE, 0);
         self.graph().made() as EventId - 1
+    }
+
+    /// How the current thread is to access a count of references.
+    pub(crate) fn counting(&mut self, count: usize, purpose: Purpose) -> Counting {
+        let (thread, drops) = (self.current, Shared::Drops(count).address());
+        match self.graph().counting(thread, count, drops, purpose) {
+            Ok(counting) => counting,
+            Err(Anew) => self.stop(Outcome::Anew),
+        }
+    }
+
+    /// Whether references are counted here.
+    pub(crate) fn is_count(&mut self, address: usize) -> bool {
+        self.graph().is_count(address)
+    }
+
+    /// The handles that were counted at these addresses are gone, and so is the memory.
+    pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
+        self.graph().end_counts([strong, weak], Shared::Drops(strong).address());
+    }
+
+    /// The current thread does something that others can notice: if it is dropping a value, it matters that it does.
+    #[inline]
+    pub(crate) fn note_act(&mut self) {
+        if let Some(dropping) = self.current().dropping.take()
+            && self.graph().drop_acts(dropping).is_err()
+        {
+            self.stop(Outcome::Anew);
+        }
     }
 
     /// Takes the step of a fence, which orders nothing under sequential consistency.

@@ -193,6 +193,9 @@ impl<W: Waits> Interleavings<'_, W> {
                 if event.place == NONE {
                     return Some(0);
                 }
+                if event.access == Access::Drop {
+                    return self.comes_next(state, id).then_some(0);
+                }
                 let rank = match event.reads() {
                     true => self.graph.rank(event.place, event.rf),
                     false => self.graph.rank(event.place, id) - 1,

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 
 use super::bound::{Bound, Waits};
+use super::counts::Counts;
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
 use super::{Graph, Model, Scratch, covers};
@@ -98,8 +99,8 @@ pub(crate) enum LoopsAtRest {
 }
 
 #[derive(Debug)]
-struct Script {
-    schedule: Schedule,
+pub(super) struct Script {
+    pub(super) schedule: Schedule,
     /// How many accesses to memory were made.
     looked_back: usize,
 }
@@ -131,9 +132,9 @@ pub struct Exhaustive {
     frames: Vec<Frame>,
     /// Graphs to be used again.
     spare: Vec<Frame>,
-    places: Places,
+    pub(super) places: Places,
     /// How many events of the graph the current execution has made.
-    made: usize,
+    pub(super) made: usize,
     /// See [`Exhaustive::has_assumed`].
     assumed: bool,
     begun: bool,
@@ -153,11 +154,13 @@ pub struct Exhaustive {
     /// Where in the code threads go round in loops.
     loops: Vec<usize>,
     /// The one execution to make, if this is no search.
-    script: Option<Script>,
+    pub(super) script: Option<Script>,
     /// Numbers of threads by parent and how many that had made before.
     children: Vec<(ThreadId, u32, ThreadId)>,
     /// What is explored at most, if not everything.
     bound: Option<Bound>,
+    /// What is known of counts of references.
+    pub(super) references: Counts,
 }
 
 impl Exhaustive {
@@ -182,6 +185,7 @@ impl Exhaustive {
             script: None,
             children: Vec::new(),
             bound: None,
+            references: Counts::default(),
         }
     }
 
@@ -206,7 +210,7 @@ impl Exhaustive {
     /// What makes the latest execution again: the thread of each event, and for each access to memory how far back it went
     /// among the writes that were made before. A failure may end an execution before it has made all events of its graph.
     pub(crate) fn schedule(&self) -> Schedule {
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule { counts: self.references.schedule(), ..Schedule::default() };
         let Some(Frame { graph, .. }) = self.frames.last() else { return schedule };
         let made = graph.events.iter().take(self.made);
         for (id, event) in made.enumerate().filter(|(_, event)| !event.waits) {
@@ -247,6 +251,7 @@ impl Exhaustive {
 
     fn find_work(&mut self) -> bool {
         self.places.begin();
+        self.references.begin();
         self.waiting.clear();
         self.free.clear();
         self.made = 0;
@@ -298,6 +303,20 @@ impl Exhaustive {
         let within = judge(&mut bound, self.graph(), self);
         self.bound = Some(bound);
         within
+    }
+
+    /// Forgets all that was found, because it was found without knowing enough.
+    pub(super) fn begin_anew(&mut self) {
+        let model = self.model();
+        self.frames.truncate(1);
+        self.frames[0] = Frame { graph: Graph::new(model), work: Vec::new(), given: 0 };
+        self.begun = false;
+        self.again = false;
+        self.vain.clear();
+        self.places.unseen_writes = false;
+        if let Some(bound) = &mut self.bound {
+            bound.exceeded = 0;
+        }
     }
 
     /// Whether something wrote to memory that is accessed atomically, without being seen: code that is not instrumented, or the

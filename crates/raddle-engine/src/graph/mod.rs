@@ -10,6 +10,7 @@
 mod bound;
 #[cfg(test)]
 mod bound_tests;
+mod counts;
 pub(crate) mod event;
 mod explore;
 mod places;
@@ -23,6 +24,7 @@ mod time;
 mod time_tests;
 mod views;
 
+pub(crate) use counts::{Anew, Counting, Dropping, Purpose};
 pub use explore::Exhaustive;
 pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
 
@@ -362,10 +364,13 @@ impl Graph {
                     self.hb.join_last(source);
                 }
             }
-            // The others released what they did before.
+            // The others released what they did before, and an acquire fence follows.
             Access::Drop if event.is_last_drop() => {
                 let drops = &self.places[event.place as usize].drops;
                 drops.iter().for_each(|&other| self.hb.join_last(other as usize));
+                if let Some(last) = last {
+                    join(self.hb.last_mut(), self.acquirable.row(last));
+                }
             }
             Access::Fence if event.order.acquires() => {
                 let (row, acquirable) = (self.hb.last_mut(), &self.acquirable);

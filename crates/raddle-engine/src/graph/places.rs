@@ -32,6 +32,8 @@ struct Slot {
     value: u64,
     /// The highest rank of a write that memory has seen.
     rank: usize,
+    /// The execution that last used it to count references.
+    counts: u64,
 }
 
 /// A place that is being accessed.
@@ -91,6 +93,48 @@ impl Places {
         newest
     }
 
+    /// The address is a count of references. Returns the place that other accesses to it have in this execution, if there
+    /// were any.
+    pub(crate) fn mark_count(&mut self, address: usize, size: u8) -> Option<PlaceId> {
+        let slot = match self.lookup(address) {
+            Some(slot) => slot,
+            None => self.insert(address, size)?,
+        };
+        let slot = &mut self.slots[slot];
+        slot.counts = self.run;
+        (slot.run == self.run).then(|| slot.places[slot.generation])
+    }
+
+    /// Whether the address is a count of references.
+    pub(crate) fn is_count(&self, address: usize) -> bool {
+        self.lookup(address).is_some_and(|slot| self.slots[slot].counts == self.run)
+    }
+
+    /// The place that an address has in this execution.
+    pub(crate) fn place(&self, address: usize) -> Option<PlaceId> {
+        let slot = &self.slots[self.lookup(address)?];
+        (slot.run == self.run).then(|| slot.places[slot.generation])
+    }
+
+    /// The address is no count of references any more.
+    pub(crate) fn forget_count(&mut self, address: usize) {
+        if let Some(slot) = self.lookup(address) {
+            self.slots[slot].counts = 0;
+        }
+    }
+
+    /// From now on the address stands for something else.
+    pub(crate) fn begin_generation(&mut self, address: usize) {
+        if let Some(slot) = self.lookup(address).filter(|&slot| self.slots[slot].run == self.run) {
+            let slot = &mut self.slots[slot];
+            slot.generation += 1;
+            if slot.places.len() == slot.generation {
+                slot.places.push(self.known);
+                self.known += 1;
+            }
+        }
+    }
+
     /// Where a place is.
     pub(crate) fn address(&self, place: PlaceId) -> Option<usize> {
         self.slots.iter().find(|slot| slot.places.contains(&place)).map(|slot| slot.address)
@@ -127,7 +171,16 @@ impl Places {
             return None;
         }
         let slot = self.slots.len();
-        self.slots.push(Slot { address, size, run: 0, generation: 0, places: Vec::new(), value: 0, rank: 0 });
+        self.slots.push(Slot {
+            address,
+            size,
+            run: 0,
+            generation: 0,
+            places: Vec::new(),
+            value: 0,
+            rank: 0,
+            counts: 0,
+        });
         if self.slots.len() * 2 > self.table.len() {
             self.table = vec![0; (self.slots.len() * 4).next_power_of_two().max(64)];
             for slot in 0..self.slots.len() {

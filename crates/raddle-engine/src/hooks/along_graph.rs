@@ -1,12 +1,15 @@
 //! Events of an execution that follows an execution graph.
 
+use super::atomics::trusted_reach;
 use super::{Caller, Int, StdCall, at, enter};
 use crate::engine::{Engine, Outcome, Shared};
 use crate::event::{Order, Rmw};
 use crate::fault::AccessKind;
 use crate::global::GLOBAL;
-use crate::graph::Location;
 use crate::graph::event::{Access, NONE};
+use crate::graph::{Counting, Dropping, Location, Purpose};
+use crate::isolate::heap;
+use crate::site::Site;
 use crate::thread::{Start, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
@@ -24,14 +27,125 @@ pub(super) unsafe fn access<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            // Others call before this one goes round.
-            engine.current().registers = GLOBAL.registers.get();
-            let kind = if access.reads_only() { AccessKind::AtomicRead } else { AccessKind::AtomicWrite };
-            engine.reach(at(place), kind);
-            let read = access_within(engine, caller.pc, place, access, order);
-            engine.accessed_along_graph(at(place), caller);
+            if size_of::<T>() == size_of::<usize>() && engine.is_count(place.addr()) {
+                let purpose = Purpose::Look { alone: is_alone(place.addr()) };
+                if engine.counting(place.addr(), purpose) == Counting::Apart {
+                    return count_apart(engine, place, access, order, Site::RefCountDown);
+                }
+            }
+            access_and_check(engine, caller, place, access, order)
+        })
+    }
+}
+
+unsafe fn access_and_check<T: Int>(
+    engine: &mut Engine,
+    caller: Caller,
+    place: *mut T,
+    access: Access,
+    order: Order,
+) -> T {
+    // Others call before this one goes round.
+    engine.current().registers = GLOBAL.registers.get();
+    let kind = if access.reads_only() { AccessKind::AtomicRead } else { AccessKind::AtomicWrite };
+    engine.reach(at(place), kind);
+    // SAFETY: the caller's.
+    let read = unsafe { access_within(engine, caller.pc, place, access, order) };
+    engine.accessed_along_graph(at(place), caller);
+    read
+}
+
+/// An access to a count of references by the code that counts; returns what it reads.
+///
+/// # Safety
+/// As for the functions of [`super`].
+pub(super) unsafe fn count<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    access: Access,
+    order: Order,
+    site: Site,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        trusted_reach(engine, place);
+        enter(engine, |engine| {
+            let count = place.addr();
+            let gives_up = site == Site::RefCountDown;
+            let purpose = if gives_up { Purpose::Drop } else { Purpose::Count };
+            let counting = engine.counting(count, purpose);
+            engine.current().counted_exactly = counting == Counting::Exact;
+            let mut event = None;
+            match counting {
+                Counting::Exact => return access_and_check(engine, caller, place, access, order),
+                Counting::Drop => event = Some(engine.take_shared_step(Shared::Drops(count), Access::Drop)),
+                // It would be an event if ends of handles were.
+                Counting::Apart if gives_up => engine.note_act(),
+                Counting::Apart => {}
+            }
+            let read = count_apart(engine, place, access, order, site);
+            let is_last = read.widen() == 1;
+            if gives_up && is_last {
+                engine.current().dropping = Some(Dropping { count, event });
+            } else if site == Site::WeakCountDown {
+                // The memory is let go of when the value has been dropped, whose handles are counted before it.
+                let strong = count - size_of::<T>();
+                if engine.current().dropping.is_some_and(|dropping| dropping.count == strong) {
+                    engine.current().dropping = None;
+                }
+                if is_last {
+                    engine.end_counts(strong, count);
+                }
+            }
             read
         })
+    }
+}
+
+/// Whether the handle that is counted at the address is the only one: there are no others, nor weak ones.
+fn is_alone(count: usize) -> bool {
+    const LOCKED: usize = usize::MAX;
+    heap::block_of(count).is_some_and(|block| {
+        block.start == count && block.size >= 2 * size_of::<usize>() && {
+            let counts = count as *const usize;
+            // SAFETY: the block lives, or its use is reported before this.
+            let (strong, weak) = unsafe { (counts.read_volatile(), counts.add(1).read_volatile()) };
+            strong == 1 && (weak == 1 || weak == LOCKED)
+        }
+    })
+}
+
+/// An access to a count that is no event, or whose event has been made.
+unsafe fn count_apart<T: Int>(
+    engine: &mut Engine,
+    place: *mut T,
+    access: Access,
+    order: Order,
+    site: Site,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        let read = place.read_volatile();
+        let written = access.writes(read.widen() as u64, size_of::<T>() as u8);
+        if let Some(written) = written {
+            place.write_volatile(T::narrow(written.into()));
+        }
+        if engine.remembers() {
+            let order = match access {
+                Access::Cas { failure, .. } if written.is_none() => failure,
+                _ => order,
+            };
+            let remembered = super::atomics::access(engine, site, place, order, read);
+            match written {
+                Some(written) => engine.remember_rmw(remembered, written.into()),
+                None => _ = engine.remember_load(remembered),
+            }
+        }
+        if site == Site::RefCountDown {
+            engine.record(|| action(place, access, order, read, read));
+        }
+        read
     }
 }
 

@@ -22,7 +22,10 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if (*engine).follows_graph() {
-            if is_apart(site) {
+            if site == Site::RefCountUp {
+                return along_graph::count(engine, caller, place.cast_mut(), Step::Load, order, site);
+            }
+            if site.is_trusted() {
                 if site == Site::ScopeEnd {
                     let running = || place.read_volatile().widen() != 0;
                     enter(engine, |engine| along_graph::end_scope(engine, running));
@@ -143,7 +146,15 @@ unsafe fn rmw_once<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
-        if site.is_trusted() || ((*engine).follows_graph() && is_apart(site)) {
+        if (*engine).follows_graph() && site.counts_references() {
+            let step = Step::Rmw(op, operand.widen() as u64);
+            return along_graph::count(engine, caller, place, step, order, site);
+        }
+        if site.is_trusted() {
+            if (*engine).follows_graph() {
+                // It asked std who it is, or ended the handle of a thread.
+                enter(engine, Engine::note_act);
+            }
             trusted_reach(engine, place);
             let read = place.read_volatile();
             let written = read.apply(op, operand);
@@ -216,6 +227,11 @@ unsafe fn exchange_once<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
+        if (*engine).follows_graph() && site.counts_references() {
+            let (expected, new) = (expected.widen() as u64, new.widen() as u64);
+            let step = Step::Cas { expected, new, failure: orders[1] };
+            return along_graph::count(engine, caller, place, step, order, site);
+        }
         if site.is_trusted() {
             trusted_reach(engine, place);
             let read = place.read_volatile();
@@ -306,12 +322,6 @@ unsafe fn lock(engine: *mut Engine, caller: Caller, place: *mut u32, new: u32, o
     }
 }
 
-/// Whether the access is left out of execution graphs: the exhaustive search takes counts of references to be what memory
-/// says.
-fn is_apart(site: Site) -> bool {
-    site.is_trusted() || site == Site::RefCountDown
-}
-
 /// An access of the current thread.
 #[inline(always)]
 pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order: Order, held: T) -> Access {
@@ -323,9 +333,8 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
         trust: match site {
             Site::Unknown | Site::Plumbing | Site::User => Trust::Nothing,
             // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
-            Site::RefCountUp | Site::RefCountDown | Site::ExpandedRmw | Site::MutexLock | Site::Std => {
-                Trust::Right
-            }
+            Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
+            Site::ExpandedRmw | Site::MutexLock | Site::Std => Trust::Right,
             Site::ThreadBookkeeping | Site::ScopeEnd => Trust::PartlySeen,
         },
     }
@@ -333,7 +342,7 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
 
 /// The current thread is about to make an access in trusted code.
 #[inline(always)]
-unsafe fn trusted_reach<T>(engine: *mut Engine, place: *const T) {
+pub(super) unsafe fn trusted_reach<T>(engine: *mut Engine, place: *const T) {
     if heap::is_freed(place.addr()) {
         // SAFETY: the caller's.
         unsafe { enter(engine, |engine| _ = engine.reach(at(place), AccessKind::AtomicWrite)) };
@@ -389,7 +398,9 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     // people look for it, except where a reference count uses it. In weak memory those that are sequentially consistent have
     // an order of their own, which is worth choosing.
     unsafe {
-        if (*engine).follows_graph() && site::of(caller.pc, caller.fp) != Site::RefCountDown {
+        if (*engine).follows_graph()
+            && (!site::of(caller.pc, caller.fp).counts_references() || (*engine).current().counted_exactly)
+        {
             enter(engine, |engine| engine.take_fence(order));
         }
         if (*engine).remembers() {

@@ -169,6 +169,9 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
+            if engine.follows_graph() {
+                engine.note_act();
+            }
             let message = message();
             engine.record(|| Action::Panic { message: message.clone() });
             engine.panic = Some((engine.current_id(), message));

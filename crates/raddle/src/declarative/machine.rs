@@ -211,6 +211,7 @@ impl Machine<'_> {
                     | Outcome::Abandoned
                     | Outcome::Exceeded
                     | Outcome::Again
+                    | Outcome::Anew
             ) {
                 return outcome;
             }
@@ -285,6 +286,7 @@ impl Machine<'_> {
             },
             schedule: failure::Schedule::default(),
             look_back: failure::Schedule::default(),
+            counts: failure::Schedule::default(),
             threads: Vec::new(),
             scenario: Some(describe(self.subject, plan, &wrong.results)),
             reasons: wrong.reasons.clone(),

@@ -1,0 +1,172 @@
+//! Counts of references, whose order is only explored as far as somebody could notice it.
+//!
+//! Handles are made and given up in every program, and almost nobody looks at how many there are. Making one commutes with all
+//! that others can do meanwhile, and giving one up does unless it is the last: then its thread also does what the end of the
+//! value brings with it. So in three stages, each begun only when the one before is found to be too coarse (and then the search
+//! begins anew):
+//!
+//! 1. No access to a count is an event. That is all there is to know if the end of no value has an effect: if, from
+//!    the decrement that reaches zero to the release of the memory, its thread makes no event.
+//! 2. Giving up an `Arc` is an event ([`Access::Drop`](super::event::Access::Drop)), and who gives up the last one of a value whose
+//!    end has an effect is explored: each thread that can be, but not the orders of the others.
+//! 3. A count that somebody looks at (`strong_count`, `get_mut`, `try_unwrap`, `Weak::upgrade`, ...) while others may change it
+//!    is memory like any other: all accesses to it are events. Whoever holds the only handle is alone, and makes none.
+//!
+//! What the end of a value does is taken not to depend on the thread in which it comes, unless it makes events.
+
+use super::event::{EventId, NONE};
+use super::{Exhaustive, covers};
+use crate::thread::ThreadId;
+
+/// How an access to a count is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// It is no event.
+    Apart,
+    /// It is the end of a handle.
+    Drop,
+    /// It is an event like any other.
+    Exact,
+}
+
+/// Why a thread changes or reads a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It gives up an `Arc`.
+    Drop,
+    /// It makes a handle, or gives up a `Weak`.
+    Count,
+    /// It wants to know; and whether it holds the only handle, as far as memory says.
+    Look { alone: bool },
+}
+
+/// A thread has given up the last handle of a value, which is being dropped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dropping {
+    /// Where the handles were counted.
+    pub(crate) count: usize,
+    /// The event with which the thread gave it up, if that is one.
+    pub(crate) event: Option<EventId>,
+}
+
+/// More has to be known of counts: the search has begun anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Anew;
+
+/// What is known of counts.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Whether the ends of handles are events.
+    drops: bool,
+    /// The counts that are looked at.
+    exact: Vec<usize>,
+    /// How the accesses of this execution were made.
+    made: Vec<Counting>,
+}
+
+impl Counts {
+    pub(super) fn begin(&mut self) {
+        self.made.clear();
+    }
+
+    /// How the accesses of the execution were made, up to the last that was an event.
+    pub(super) fn schedule(&self) -> Vec<u16> {
+        let events = self.made.iter().rposition(|&made| made != Counting::Apart).map_or(0, |last| last + 1);
+        self.made[..events].iter().map(|&made| made as u16).collect()
+    }
+}
+
+impl Exhaustive {
+    /// A thread is about to access a count: says how. `drops` is where ends of handles are noted.
+    pub(crate) fn counting(
+        &mut self,
+        thread: ThreadId,
+        count: usize,
+        drops: usize,
+        purpose: Purpose,
+    ) -> Result<Counting, Anew> {
+        let looked_at = match purpose {
+            Purpose::Look { .. } => None,
+            _ => self.places.mark_count(count, 8),
+        };
+        let counting = match &self.script {
+            Some(script) => match script.schedule.counts.get(self.references.made.len()) {
+                Some(1) => Counting::Drop,
+                Some(2) => Counting::Exact,
+                _ => Counting::Apart,
+            },
+            None if self.references.exact.contains(&count) => Counting::Exact,
+            None => {
+                let is_alone = match purpose {
+                    // Without events it cannot be told whether others gave up theirs before.
+                    Purpose::Look { .. } if !self.references.drops => {
+                        self.references.drops = true;
+                        self.begin_anew();
+                        return Err(Anew);
+                    }
+                    Purpose::Look { alone } => {
+                        let drops = self.places.place(drops);
+                        alone && drops.is_none_or(|drops| self.knows(thread, self.graph().drops(drops)))
+                    }
+                    _ => looked_at.is_none_or(|looked_at| {
+                        let graph = self.graph();
+                        self.knows(thread, graph.co(looked_at)) && self.knows(thread, graph.reads(looked_at))
+                    }),
+                };
+                if !is_alone {
+                    return Err(self.must_be_exact(count));
+                }
+                match purpose {
+                    Purpose::Drop if self.references.drops => Counting::Drop,
+                    _ => Counting::Apart,
+                }
+            }
+        };
+        self.references.made.push(counting);
+        Ok(counting)
+    }
+
+    /// Whether accesses to the address are counted.
+    pub(crate) fn is_count(&self, address: usize) -> bool {
+        self.places.is_count(address)
+    }
+
+    /// What was counted at these addresses is gone: whatever is counted there next is something else.
+    pub(crate) fn end_counts(&mut self, counts: [usize; 2], drops: usize) {
+        counts.iter().for_each(|&count| self.places.forget_count(count));
+        self.places.begin_generation(drops);
+    }
+
+    /// A thread that is dropping a value does something that others can notice.
+    pub(crate) fn drop_acts(&mut self, dropping: Dropping) -> Result<(), Anew> {
+        match dropping.event {
+            _ if self.script.is_some() => Ok(()),
+            None => {
+                self.references.drops = true;
+                self.begin_anew();
+                Err(Anew)
+            }
+            Some(event) if self.is_last_drop(event) => Ok(()),
+            // The end of the value had no effect in another thread.
+            Some(_) => Err(self.must_be_exact(dropping.count)),
+        }
+    }
+
+    fn must_be_exact(&mut self, count: usize) -> Anew {
+        self.references.exact.push(count);
+        self.begin_anew();
+        Anew
+    }
+
+    /// Whether the thread comes after those of the events that were made so far.
+    fn knows(&self, thread: ThreadId, events: &[EventId]) -> bool {
+        let graph = self.graph();
+        let made = |id: &EventId| (*id as usize) < self.made;
+        let own = graph.threads.get(usize::from(thread)).map_or(&[][..], |own| own);
+        let last = own.iter().copied().rfind(made).unwrap_or(NONE);
+        events
+            .iter()
+            .filter(|id| made(id))
+            .all(|&id| last != NONE && covers(graph.prefix.row(last as usize), graph.event(id)))
+    }
+}
