@@ -69,6 +69,7 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
                 Fence(_) => (7, false, None),
                 Lock(place) => (place, true, Some(1)),
                 Unlock(place) => (place, true, Some(0)),
+                Drop(..) => unreachable!("these programs have no handles"),
             };
             let (latest, value) = world.memory[place];
             let seen = (if read { latest } else { 0 }, if write.is_some() { latest } else { 0 });
