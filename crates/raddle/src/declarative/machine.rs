@@ -544,6 +544,7 @@ fn kind_of(outcome: &Outcome, complaint: &Option<Complaint>) -> Option<Kind> {
             | Outcome::Abandoned
             | Outcome::Exceeded
             | Outcome::Again
+            | Outcome::Anew
             | Outcome::Diverged { .. }
             | Outcome::Unsupported { .. },
             _,
