@@ -39,6 +39,8 @@ pub struct Global {
     pub last_announced: Cell<usize>,
     /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
     pub overdue: Cell<Option<Overdue>>,
+    /// Whether somebody wants the search to end (Ctrl-C).
+    pub(crate) interrupted: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Whether threads that have no part in the exploration stand still.
@@ -92,6 +94,7 @@ pub static GLOBAL: Global = Global {
     registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
     overdue: Cell::new(None),
+    interrupted: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     bystanders: AtomicU32::new(0),
     threads: Cell::new(Vec::new()),

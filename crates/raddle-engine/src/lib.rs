@@ -43,6 +43,7 @@ pub mod spin;
 pub mod stack;
 pub mod strategy;
 pub mod sys;
+mod team;
 pub mod thread;
 pub mod time;
 pub mod trace;

@@ -21,6 +21,7 @@ use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
 use crate::sys;
+use crate::team::{Forked, Left, Team};
 use crate::thread::{State, ThreadId};
 use crate::trace::{CallFrame, Namer, Trace};
 
@@ -101,6 +102,8 @@ pub struct SearchReport {
     pub exceeded: u64,
     /// Whether the exhaustive search saw effects of code that it does not see: what it says is then not sure.
     pub unsure: bool,
+    /// Whether the exhaustive search began anew, so that what earlier processes counted is void.
+    pub anew: bool,
     /// Whether the strategy has explored all it can reach.
     pub complete: bool,
     /// Whether the exhaustive search took loops to wait because they give way: if they count their rounds, there is more.
@@ -239,15 +242,73 @@ impl<'a> Search<'a> {
         unsafe { (*self.engine).suppress = Some(suppress) };
     }
 
+    /// All that a later process needs to go on with an exhaustive search that has ended early. Everything must lie there where it
+    /// lies here.
+    pub fn save(&self) -> Option<Vec<u64>> {
+        // SAFETY: the engine lives as long as `self`.
+        unsafe { (*self.engine).exhaustive.as_ref().map(|graphs| graphs.save()) }
+    }
+
+    /// Goes on with a search that an earlier process saved. False if it was of another kind.
+    pub fn restore(&mut self, saved: &[u64]) -> bool {
+        // SAFETY: as above.
+        unsafe { (*self.engine).exhaustive.as_mut().is_some_and(|graphs| graphs.restore(saved).is_some()) }
+    }
+
     /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. The judge has the last
     /// word on each; with several processes, it is asked in each of them.
     pub fn run(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> SearchReport {
         let begin = Instant::now();
+        loop {
+            let can_share = self.config.exhaustive && !self.config.fork && self.config.workers > 1;
+            let mut team = can_share.then(|| Team::gather(self.config.workers));
+            let mut report = self.search(body, judge, begin, &mut team);
+            let Some(team) = team else { return report };
+            let mut polls = 0u64;
+            let left = team.leave(&mut report, |executions| {
+                polls += 1;
+                if polls.is_multiple_of(1000) {
+                    (self.config.progress)(&Progress { config: self.config, executions, depth: 0 });
+                }
+            });
+            report.elapsed = begin.elapsed();
+            match left {
+                Left::Done => return report,
+                Left::Failed(schedule) => {
+                    let execution = report.executions.saturating_sub(1);
+                    if report.failure.is_none() {
+                        let mut found = Found { execution, ..self.rerun(&schedule, body, judge) };
+                        if found.outcome == Outcome::Passed {
+                            // It did not in the process that found it.
+                            found.outcome = Outcome::Diverged { choice: schedule.threads.len() };
+                        }
+                        report.failure = Some(found);
+                    }
+                    return report;
+                }
+                // SAFETY: the engine lives as long as `self`.
+                Left::MustBeginAnew(lesson) => unsafe {
+                    if let Some(graphs) = &mut (*self.engine).exhaustive {
+                        graphs.learn(lesson);
+                        graphs.take_lesson();
+                    }
+                },
+            }
+        }
+    }
+
+    fn search(
+        &mut self,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        begin: Instant,
+        team: &mut Option<Team>,
+    ) -> SearchReport {
         let mut report = SearchReport::default();
         let mut last_progress = 0;
         let mut checked = 0;
         let mut points = self.config.fork.then(PointLog::map);
-        while report.executions < self.config.executions {
+        while team.as_ref().map_or(report.executions, Team::executions) < self.config.executions {
             let execution = report.executions;
             // SAFETY: the engine lives as long as `self`; references end with each statement.
             unsafe {
@@ -276,9 +337,21 @@ impl<'a> Search<'a> {
             {
                 break;
             }
+            if let (Some(team), Some(graphs)) = (&mut *team, &mut engine.exhaustive) {
+                if !team.goes_on(report.executions, graphs.take_lesson()) {
+                    break;
+                }
+                if team.share(report.executions, graphs) == Forked::Child {
+                    report = SearchReport::default();
+                    if let Some(handlers) = &mut self.handlers {
+                        handlers.start_watchdog();
+                    }
+                }
+            }
             if engine.all_ticks != checked {
                 checked = engine.all_ticks;
-                if self.config.budget.is_some_and(|budget| begin.elapsed() >= budget) {
+                let out_of_time = self.config.budget.is_some_and(|budget| begin.elapsed() >= budget);
+                if out_of_time || signal::interrupted() {
                     break;
                 }
                 if checked >= last_progress + u64::from(250 / signal::TICK_MS) {
@@ -286,12 +359,16 @@ impl<'a> Search<'a> {
                     let depth = engine.schedule.len();
                     (self.config.progress)(&Progress {
                         config: self.config,
-                        executions: report.executions,
+                        executions: team.as_ref().map_or(report.executions, Team::executions),
                         depth,
                     });
                 }
             }
-            if execution == 0 && self.config.workers > 1 && !self.config.fork && engine.strategy.is_indexed()
+            if execution == 0
+                && self.config.workers > 1
+                && !self.config.fork
+                && engine.strategy.is_indexed()
+                && team.is_none()
             {
                 self.run_workers(body, judge, begin, &mut report);
                 break;
@@ -355,7 +432,7 @@ impl<'a> Search<'a> {
             return None;
         }
         if outcome == Outcome::Anew {
-            (report.executions, report.blocked) = (0, 0);
+            (report.executions, report.blocked, report.anew) = (0, 0, true);
             return None;
         }
         if outcome == Outcome::Abandoned {

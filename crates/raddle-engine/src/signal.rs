@@ -237,6 +237,25 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
     }
 }
 
+/// From now on, Ctrl-C ends a search after the execution that is under way, and not the process.
+pub fn catch_interrupts() {
+    extern "C" fn on_interrupt(_: c_int) {
+        GLOBAL.interrupted.set(true);
+    }
+    // SAFETY: the handler only sets a flag.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_interrupt as *const () as usize;
+        action.sa_flags = libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigaction(libc::SIGINT, &action, std::ptr::null_mut());
+    }
+}
+
+/// Whether Ctrl-C has been pressed since [`catch_interrupts`].
+pub fn interrupted() -> bool {
+    GLOBAL.interrupted.get()
+}
+
 /// Says something and ends the process with the code of a failed test, without running anything else.
 pub fn leave(text: &[u8]) -> ! {
     // SAFETY: writes what is there, and ends.

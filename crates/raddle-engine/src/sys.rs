@@ -33,6 +33,27 @@ pub fn fs_base_writable() -> bool {
     unsafe { libc::getauxval(libc::AT_HWCAP2) & HWCAP2_FSGSBASE != 0 }
 }
 
+/// Starts the program again so that everything lies at the same addresses in every process. Returns if it was.
+///
+/// # Errors
+/// If the system does not allow it.
+pub fn fix_addresses() -> std::io::Result<()> {
+    use std::os::unix::process::CommandExt;
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: concerns nothing but what the process executes next.
+    unsafe {
+        let current = libc::personality(ASK);
+        if current >= 0 && current & libc::ADDR_NO_RANDOMIZE != 0 {
+            return Ok(());
+        }
+        if current < 0 || libc::personality((current | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    let error = std::process::Command::new(std::env::current_exe()?).args(std::env::args_os().skip(1)).exec();
+    Err(error)
+}
+
 /// A system call, past every interception. Returns the kernel's answer: a negated error number on failure.
 ///
 /// # Safety

@@ -15,6 +15,7 @@
 //! What the end of a value does is taken not to depend on the thread in which it comes, unless it makes events.
 
 use super::event::{EventId, NONE};
+use super::stored::Stored;
 use super::{Exhaustive, covers};
 use crate::thread::ThreadId;
 
@@ -49,6 +50,34 @@ pub(crate) struct Dropping {
     pub(crate) event: Option<EventId>,
 }
 
+/// What a search has to know of counts from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lesson {
+    /// Ends of handles are events.
+    Drops,
+    /// All accesses to this count are.
+    Exact(usize),
+}
+
+impl Lesson {
+    /// The lesson as a word, which is not 0.
+    pub(crate) fn to_word(self) -> u64 {
+        match self {
+            Lesson::Drops => 1,
+            Lesson::Exact(count) => count as u64,
+        }
+    }
+
+    /// The lesson that is written as this word.
+    pub(crate) fn from_word(word: u64) -> Option<Lesson> {
+        match word {
+            0 => None,
+            1 => Some(Lesson::Drops),
+            count => Some(Lesson::Exact(count as usize)),
+        }
+    }
+}
+
 /// More has to be known of counts: the search has begun anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Anew;
@@ -62,11 +91,23 @@ pub(super) struct Counts {
     exact: Vec<usize>,
     /// How the accesses of this execution were made.
     made: Vec<Counting>,
+    /// What was learned since somebody last asked.
+    lesson: Option<Lesson>,
 }
 
 impl Counts {
     pub(super) fn begin(&mut self) {
         self.made.clear();
+    }
+
+    pub(super) fn save(&self, words: &mut Vec<u64>) {
+        self.drops.put(words);
+        self.exact.put(words);
+    }
+
+    pub(super) fn restore(&mut self, words: &mut std::slice::Iter<'_, u64>) -> Option<()> {
+        (self.drops, self.exact) = (Stored::take(words)?, Stored::take(words)?);
+        Some(())
     }
 
     /// How the accesses of the execution were made, up to the last that was an event.
@@ -99,11 +140,7 @@ impl Exhaustive {
             None => {
                 let is_alone = match purpose {
                     // Without events it cannot be told whether others gave up theirs before.
-                    Purpose::Look { .. } if !self.references.drops => {
-                        self.references.drops = true;
-                        self.begin_anew();
-                        return Err(Anew);
-                    }
+                    Purpose::Look { .. } if !self.references.drops => return Err(self.learn(Lesson::Drops)),
                     Purpose::Look { alone } => {
                         let drops = self.places.place(drops);
                         alone && drops.is_none_or(|drops| self.knows(thread, self.graph().drops(drops)))
@@ -114,7 +151,7 @@ impl Exhaustive {
                     }),
                 };
                 if !is_alone {
-                    return Err(self.must_be_exact(count));
+                    return Err(self.learn(Lesson::Exact(count)));
                 }
                 match purpose {
                     Purpose::Drop if self.references.drops => Counting::Drop,
@@ -141,21 +178,28 @@ impl Exhaustive {
     pub(crate) fn drop_acts(&mut self, dropping: Dropping) -> Result<(), Anew> {
         match dropping.event {
             _ if self.script.is_some() => Ok(()),
-            None => {
-                self.references.drops = true;
-                self.begin_anew();
-                Err(Anew)
-            }
+            None => Err(self.learn(Lesson::Drops)),
             Some(event) if self.is_last_drop(event) => Ok(()),
             // The end of the value had no effect in another thread.
-            Some(_) => Err(self.must_be_exact(dropping.count)),
+            Some(_) => Err(self.learn(Lesson::Exact(dropping.count))),
         }
     }
 
-    fn must_be_exact(&mut self, count: usize) -> Anew {
-        self.references.exact.push(count);
+    /// Begins anew, knowing more.
+    pub(crate) fn learn(&mut self, lesson: Lesson) -> Anew {
+        match lesson {
+            Lesson::Drops => self.references.drops = true,
+            Lesson::Exact(count) if self.references.exact.contains(&count) => {}
+            Lesson::Exact(count) => self.references.exact.push(count),
+        }
+        self.references.lesson = Some(lesson);
         self.begin_anew();
         Anew
+    }
+
+    /// What was learned since this was last asked.
+    pub(crate) fn take_lesson(&mut self) -> Option<Lesson> {
+        self.references.lesson.take()
     }
 
     /// Whether the thread comes after those of the events that were made so far.

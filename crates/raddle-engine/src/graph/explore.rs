@@ -14,6 +14,7 @@ use super::bound::{Bound, Waits};
 use super::counts::Counts;
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
+use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
 use crate::schedule::Schedule;
@@ -70,6 +71,9 @@ struct Frame {
     given: usize,
 }
 
+stored!(Work { at, event, rank, revisit });
+stored!(Frame { graph, work, given });
+
 /// A read that made a thread go round, when it comes after this past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Vain {
@@ -86,6 +90,9 @@ struct Loop {
     /// Whether the thread will go round for ever unless it reads something else.
     proven: bool,
 }
+
+stored!(Vain { thread, past, value });
+stored!(Loop { length, proven });
 
 /// How threads stand that wait in loops, when nobody can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,6 +312,55 @@ impl Exhaustive {
         within
     }
 
+    /// All that is needed to go on with the search in another process, after an execution.
+    pub(crate) fn save(&self) -> Vec<u64> {
+        let mut words = Vec::new();
+        self.frames.put(&mut words);
+        self.places.put(&mut words);
+        self.vain.put(&mut words);
+        self.loops.put(&mut words);
+        self.children.put(&mut words);
+        self.references.save(&mut words);
+        [self.begun, self.again].iter().for_each(|flag| flag.put(&mut words));
+        self.exceeded().put(&mut words);
+        words
+    }
+
+    /// Goes on with a search that another process saved. None if that was not the same kind of search.
+    pub(crate) fn restore(&mut self, words: &[u64]) -> Option<()> {
+        let words = &mut words.iter();
+        let model = self.model();
+        self.frames = Stored::take(words)?;
+        self.places = Stored::take(words)?;
+        self.vain = Stored::take(words)?;
+        self.loops = Stored::take(words)?;
+        self.children = Stored::take(words)?;
+        self.references.restore(words)?;
+        (self.begun, self.again) = (Stored::take(words)?, Stored::take(words)?);
+        let exceeded = Stored::take(words)?;
+        if let Some(bound) = &mut self.bound {
+            bound.exceeded = exceeded;
+        }
+        let same_model = self.frames.iter().all(|frame| frame.graph.model == model);
+        (same_model && words.next().is_none()).then_some(())
+    }
+
+    /// How many ways are noted for later, if the search can be split here.
+    pub(crate) fn left_to_do(&self) -> usize {
+        if self.again { 0 } else { self.frames.iter().map(|frame| frame.work.len()).sum() }
+    }
+
+    /// Forgets every other way: the even or the odd ones. What comes of them all is what comes of both halves.
+    pub(crate) fn forget_every_other(&mut self, even: bool) {
+        let mut number = 0;
+        for frame in &mut self.frames {
+            frame.work.retain(|_| {
+                number += 1;
+                (number % 2 == 0) != even
+            });
+        }
+    }
+
     /// Forgets all that was found, because it was found without knowing enough.
     pub(super) fn begin_anew(&mut self) {
         let model = self.model();
@@ -314,6 +370,11 @@ impl Exhaustive {
         self.again = false;
         self.vain.clear();
         self.places.unseen_writes = false;
+        self.forget_exceeded();
+    }
+
+    /// Counts graphs that exceed the bound from now on.
+    pub(crate) fn forget_exceeded(&mut self) {
         if let Some(bound) = &mut self.bound {
             bound.exceeded = 0;
         }

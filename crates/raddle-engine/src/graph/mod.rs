@@ -17,6 +17,7 @@ mod places;
 mod rc11;
 pub(crate) mod rounds;
 mod sc;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -24,7 +25,7 @@ mod time;
 mod time_tests;
 mod views;
 
-pub(crate) use counts::{Anew, Counting, Dropping, Purpose};
+pub(crate) use counts::{Anew, Counting, Dropping, Lesson, Purpose};
 pub use explore::Exhaustive;
 pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
 

@@ -5,6 +5,7 @@
 //! new place from then on.
 
 use super::event::PlaceId;
+use super::stored::stored;
 
 /// The addresses that executions use. Kept from one execution to the next.
 #[derive(Debug, Default)]
@@ -35,6 +36,9 @@ struct Slot {
     /// The execution that last used it to count references.
     counts: u64,
 }
+
+stored!(Places { slots, table, known, run, unseen_writes });
+stored!(Slot { address, size, run, generation, places, value, rank, counts });
 
 /// A place that is being accessed.
 #[derive(Clone, Copy, Debug)]

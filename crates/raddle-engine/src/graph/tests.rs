@@ -509,6 +509,38 @@ fn random_programs_with_handles_have_as_many_executions_as_interleavings_tell_ap
     }
 }
 
+/// A search that is saved and restored after every execution, or divided in two, makes the same executions.
+#[test]
+fn searches_can_be_saved_and_divided() {
+    for seed in 0..200 {
+        let program = random_program(seed, 3);
+        for model in [Model::Sc, Model::Rc11] {
+            let (executions, outcomes) = explore(model, &program, true, true);
+            let mut seen = BTreeSet::new();
+            let mut again = 0;
+            // Others that are still to be done.
+            let mut searches = vec![Exhaustive::new(model)];
+            while let Some(mut search) = searches.pop() {
+                run(&mut search, &program, true, true, |search, reads| {
+                    again += 1;
+                    seen.insert(reads);
+                    let mut other = Exhaustive::new(model);
+                    assert!(other.restore(&search.save()).is_some(), "what was saved is understood");
+                    if again % 5 == 0 && search.left_to_do() > 1 {
+                        let mut half = Exhaustive::new(model);
+                        half.restore(&search.save()).unwrap();
+                        half.forget_every_other(true);
+                        other.forget_every_other(false);
+                        searches.push(half);
+                    }
+                    *search = other;
+                });
+            }
+            assert_eq!((again, &seen), (executions, &outcomes), "seed {seed}, {model:?}: {program:?}");
+        }
+    }
+}
+
 /// Programs of random steps, locks among them, against all their interleavings.
 #[test]
 fn random_programs_have_as_many_executions_as_interleavings_tell_apart() {

@@ -1,0 +1,257 @@
+//! An exhaustive search in several processes.
+//!
+//! The ways that an exhaustive search has noted for later have nothing to do with each other. Whenever fewer processes search
+//! than there may be, one that has ways left forks, and each of the two forgets every other one: the copy of the process is the
+//! message. A process without ways left waits for those that it made, and ends. What they found is summed in shared memory, so
+//! that all figures are those of a search in one process; only which of several failures is found depends on who is faster.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+use crate::graph::{Exhaustive, Lesson};
+use crate::schedule::Schedule;
+use crate::search::SearchReport;
+use crate::sys;
+
+/// How many executions a process makes before it forks (again): what is done sooner is not worth a process.
+const BETWEEN_FORKS: u64 = 32;
+
+/// Room for the schedule of a failing execution, in choices.
+const ROOM: usize = 8 << 20;
+
+/// A process that takes part in a search.
+#[derive(Debug)]
+pub(crate) struct Team {
+    shared: &'static Shared,
+    workers: i64,
+    /// Whether this is the process that the search began in.
+    is_first: bool,
+    /// The processes that this one made.
+    children: Vec<i32>,
+    /// How many of the executions of this process the others know of.
+    told: u64,
+    /// How many it had made when it last forked.
+    forked_at: u64,
+}
+
+/// What the processes share.
+#[repr(C)]
+#[derive(Debug)]
+struct Shared {
+    /// Processes that have something to do.
+    busy: AtomicI64,
+    executions: AtomicU64,
+    blocked: AtomicU64,
+    steps: AtomicU64,
+    switches: AtomicU64,
+    exceeded: AtomicU64,
+    unsure: AtomicBool,
+    /// Whether some process left ways unexplored.
+    incomplete: AtomicBool,
+    /// Whether all are to stop.
+    called_off: AtomicBool,
+    /// What the search has to begin anew with.
+    lesson: AtomicU64,
+    /// Whether some process writes a failure down, and whether it has.
+    failing: AtomicBool,
+    failed: AtomicBool,
+    /// How long the three parts of the failing schedule are, which follow.
+    parts: [AtomicU64; 3],
+}
+
+/// Which of two processes this is, after a fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forked {
+    Parent,
+    Child,
+    /// There is only one.
+    Not,
+}
+
+impl Team {
+    /// A team of one process, so far.
+    pub(crate) fn gather(workers: usize) -> Team {
+        // SAFETY: a fresh mapping of zeros, large enough and aligned, is a valid `Shared`.
+        let shared = unsafe {
+            let memory = libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Shared>() + ROOM * size_of::<u16>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            );
+            assert!(memory != libc::MAP_FAILED, "raddle: no memory to share with worker processes");
+            &*memory.cast::<Shared>()
+        };
+        shared.busy.store(1, SeqCst);
+        Team { shared, workers: workers as i64, is_first: true, children: Vec::new(), told: 0, forked_at: 0 }
+    }
+
+    /// Executions that all processes made.
+    pub(crate) fn executions(&self) -> u64 {
+        self.shared.executions.load(SeqCst)
+    }
+
+    /// Tells the others how far this process has come. False if it is to stop.
+    pub(crate) fn goes_on(&mut self, executions: u64, lesson: Option<Lesson>) -> bool {
+        if let Some(lesson) = lesson {
+            self.shared.lesson.store(lesson.to_word(), SeqCst);
+            self.call_off();
+            return false;
+        }
+        self.shared.executions.fetch_add(executions - self.told, SeqCst);
+        self.told = executions;
+        !self.shared.called_off.load(SeqCst)
+    }
+
+    /// Makes everybody stop.
+    pub(crate) fn call_off(&self) {
+        self.shared.called_off.store(true, SeqCst);
+    }
+
+    /// Lets another process do half of what is left, if there may be one more.
+    pub(crate) fn share(&mut self, executions: u64, graphs: &mut Exhaustive) -> Forked {
+        let busy = &self.shared.busy;
+        if executions < self.forked_at + BETWEEN_FORKS
+            || busy.load(SeqCst) >= self.workers
+            || graphs.left_to_do() < 2
+        {
+            return Forked::Not;
+        }
+        self.forked_at = executions;
+        if busy.fetch_update(SeqCst, SeqCst, |busy| (busy < self.workers).then_some(busy + 1)).is_err() {
+            return Forked::Not;
+        }
+        // SAFETY: this OS thread is the only one that matters to the child: lenders lend memory, not time.
+        match unsafe { libc::fork() } {
+            0 => {
+                graphs.forget_every_other(true);
+                graphs.forget_exceeded();
+                *self = Team { is_first: false, children: Vec::new(), told: 0, forked_at: 0, ..*self };
+                Forked::Child
+            }
+            child if child > 0 => {
+                graphs.forget_every_other(false);
+                self.children.push(child);
+                Forked::Parent
+            }
+            _ => {
+                busy.fetch_sub(1, SeqCst);
+                Forked::Not
+            }
+        }
+    }
+
+    /// This process has come to its end, and waits for those that it made. Only the first process returns: with what all of
+    /// them found, and what the search has to begin anew with, if it has to.
+    pub(crate) fn leave(mut self, report: &mut SearchReport, waiting: impl FnMut(u64)) -> Left {
+        let shared = self.shared;
+        shared.executions.fetch_add(report.executions.saturating_sub(self.told), SeqCst);
+        shared.blocked.fetch_add(report.blocked, SeqCst);
+        shared.steps.fetch_add(report.steps, SeqCst);
+        shared.switches.fetch_add(report.switches, SeqCst);
+        shared.exceeded.fetch_add(report.exceeded, SeqCst);
+        shared.unsure.fetch_or(report.unsure, SeqCst);
+        shared.incomplete.fetch_or(!report.complete, SeqCst);
+        if let Some(found) = &report.failure
+            && !shared.failing.swap(true, SeqCst)
+        {
+            self.write(&found.schedule);
+            shared.failed.store(true, SeqCst);
+        }
+        if report.failure.is_some() {
+            self.call_off();
+        }
+        shared.busy.fetch_sub(1, SeqCst);
+        self.wait(waiting);
+        if !self.is_first {
+            // SAFETY: leaves without running anything of the parent's.
+            unsafe { sys::raw_syscall(libc::SYS_exit_group, [0; 6]) };
+        }
+        report.executions = shared.executions.load(SeqCst);
+        report.blocked = shared.blocked.load(SeqCst);
+        report.steps = shared.steps.load(SeqCst);
+        report.switches = shared.switches.load(SeqCst);
+        report.exceeded = shared.exceeded.load(SeqCst);
+        report.unsure = shared.unsure.load(SeqCst);
+        report.complete = !shared.incomplete.load(SeqCst);
+        let lesson = Lesson::from_word(shared.lesson.load(SeqCst));
+        let failed = shared.failed.load(SeqCst).then(|| self.read());
+        // SAFETY: mapped by `gather`; the other processes have ended.
+        unsafe {
+            let len = size_of::<Shared>() + ROOM * size_of::<u16>();
+            libc::munmap(std::ptr::from_ref(shared).cast_mut().cast(), len);
+        }
+        match (failed, lesson) {
+            (Some(schedule), _) => Left::Failed(schedule),
+            (None, Some(lesson)) => Left::MustBeginAnew(lesson),
+            (None, None) => Left::Done,
+        }
+    }
+
+    fn wait(&mut self, mut waiting: impl FnMut(u64)) {
+        while let Some(&child) = self.children.last() {
+            let mut status = 0;
+            // SAFETY: a child of ours.
+            if unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
+                std::thread::sleep(Duration::from_micros(200));
+                waiting(self.executions());
+                continue;
+            }
+            self.children.pop();
+            if libc::WIFSIGNALED(status) {
+                // Whatever it was to do is lost, and nothing could be saved.
+                self.shared.incomplete.store(true, SeqCst);
+                self.shared.busy.fetch_sub(1, SeqCst);
+            }
+        }
+    }
+
+    fn room(&self) -> *mut u16 {
+        // SAFETY: the room begins behind the rest.
+        unsafe { std::ptr::from_ref(self.shared).add(1).cast_mut().cast() }
+    }
+
+    fn write(&self, schedule: &Schedule) {
+        let parts = [&schedule.threads, &schedule.look_back, &schedule.counts];
+        let mut room = self.room();
+        let mut left = ROOM;
+        for (part, len) in parts.iter().zip(&self.shared.parts) {
+            // One that is longer cannot be made again, and is then seen not to be the same.
+            let fits = part.len().min(left);
+            // SAFETY: within the room, which only this process writes.
+            unsafe {
+                room.copy_from_nonoverlapping(part.as_ptr(), fits);
+                room = room.add(fits);
+            }
+            left -= fits;
+            len.store(fits as u64, SeqCst);
+        }
+    }
+
+    fn read(&self) -> Schedule {
+        let mut room = self.room();
+        let [threads, look_back, counts] = self.shared.parts.each_ref().map(|len| {
+            let len = len.load(SeqCst) as usize;
+            // SAFETY: written by `write`, in a process that has ended.
+            unsafe {
+                let part = std::slice::from_raw_parts(room, len).to_vec();
+                room = room.add(len);
+                part
+            }
+        });
+        Schedule { threads, look_back, counts }
+    }
+}
+
+/// How a search ended in which several processes took part.
+#[derive(Clone, Debug)]
+pub(crate) enum Left {
+    /// With what the report says.
+    Done,
+    /// With a failing execution, which this makes again.
+    Failed(Schedule),
+    /// Too early: more has to be known.
+    MustBeginAnew(Lesson),
+}
