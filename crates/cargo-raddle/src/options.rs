@@ -36,6 +36,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_RACES", "whether data races are looked for", check_on_off),
     public("RADDLE_SUPPRESS", "functions whose data races are not reported", check_anything),
     public("RADDLE_CHECK_LEAKS", "whether memory that is not freed is a failure", check_on_off),
+    public("RADDLE_RESUME", "whether exhaustive searches are saved and go on", check_on_off),
     public("RADDLE_STACK_SIZE", "bytes of stack of each thread", check_count),
     public("RADDLE_FAILURES", "directory of failure files", check_anything),
     public("RADDLE_COLOR", "colours in reports", check_color),
@@ -98,6 +99,9 @@ pub(crate) struct RaddleOptions {
     /// Whether memory that is not freed is a failure: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) check_leaks: Option<String>,
+    /// Whether exhaustive searches that end early are saved and go on the next time: on, off
+    #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
+    pub(crate) resume: Option<String>,
     /// Bytes of stack of each thread
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) stack_size: Option<String>,
@@ -122,6 +126,7 @@ impl RaddleOptions {
             ("RADDLE_RACES", &self.races),
             ("RADDLE_SUPPRESS", &self.suppress),
             ("RADDLE_CHECK_LEAKS", &self.check_leaks),
+            ("RADDLE_RESUME", &self.resume),
             ("RADDLE_STACK_SIZE", &self.stack_size),
         ];
         options.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
@@ -337,11 +342,12 @@ mod tests {
             races: Some("off".into()),
             suppress: Some("my_crate::*".into()),
             check_leaks: Some("on".into()),
+            resume: Some("on".into()),
             memory: Some("rc11".into()),
             preemptions: Some("0".into()),
             stack_size: Some("65536".into()),
         };
-        assert_eq!(all.variables().len(), 16);
+        assert_eq!(all.variables().len(), 17);
         all.check().unwrap();
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));

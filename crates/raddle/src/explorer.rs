@@ -30,6 +30,7 @@ use crate::explain::explain;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
+use crate::resume::Saved;
 use crate::suppress::suppress;
 
 /// Runs the closure under many schedules and panics with a report if one of them fails.
@@ -127,7 +128,8 @@ impl Explorer {
         self
     }
 
-    /// Searches in this many processes at once. What is found does not depend on it.
+    /// Searches in this many processes at once. What is found does not depend on it; only which of several failures an
+    /// exhaustive search reports does.
     pub fn workers(mut self, workers: usize) -> Explorer {
         self.options.workers = workers.max(1);
         self
@@ -173,6 +175,18 @@ impl Explorer {
     /// Whether memory that nothing refers to at the end of an execution, and that was not freed, is a failure.
     pub fn check_leaks(mut self, check: bool) -> Explorer {
         self.options.check_leaks = check;
+        self
+    }
+
+    /// Whether an exhaustive search that ends before it is complete (for time, for the number of executions, or because of
+    /// Ctrl-C) is saved, and goes on there the next time.
+    ///
+    /// What is left to do is kept in a file beside the failure files until nothing is. [`Report::executions`] and
+    /// [`Report::blocked`] are those of all processes together; outcomes are those of the last one. The search is made in one
+    /// process at a time, which has to be the test's own, as `cargo raddle test` has it. Only
+    /// [`Strategy::Exhaustive`] can be resumed.
+    pub fn resume(mut self, resume: bool) -> Explorer {
+        self.options.resume = resume;
         self
     }
 
@@ -355,9 +369,16 @@ fn search_once(
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
 ) -> Result<SearchReport, Box<Failure>> {
+    let mut saved = Saved::of(options, at, exploration, build::owns_process());
     let mut search = Search::new(config, strategy(options), classifier);
     search.suppress(|| suppress(&options.suppress));
+    if let Some(saved) = &mut saved {
+        saved.restore(&mut search);
+    }
     let mut report = search.run(run, judge);
+    if let Some(saved) = &saved {
+        saved.end(&search, &mut report);
+    }
     if gives_up(options, &report) {
         report.complete = false;
         return Ok(report);
@@ -463,7 +484,7 @@ pub(crate) fn config(
         },
         stack_size: options.stack_size,
         seed: options.seed,
-        workers: if owned { options.workers } else { 1 },
+        workers: if owned && !options.resumes() { options.workers } else { 1 },
         // A process that makes one execution has nothing to roll back, and a debugger would stop at each page.
         roll_back_pages: owned
             && options.isolation != Isolation::Fork

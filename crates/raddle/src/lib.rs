@@ -70,6 +70,7 @@ mod operation;
 pub mod options;
 mod replay;
 mod report;
+mod resume;
 mod scenario;
 mod suppress;
 

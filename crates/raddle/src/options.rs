@@ -17,6 +17,7 @@
 //! | `RADDLE_RACES` | `races` | whether data races are looked for: `on`, `off` | `on` |
 //! | `RADDLE_SUPPRESS` | `suppress` | functions whose data races are not reported (`my_crate::stats::*,*::len`) | none |
 //! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
+//! | `RADDLE_RESUME` | `resume` | whether a search that ends early is saved and goes on in the next process, for `exhaustive`: `on`, `off` | `off` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
 //! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
 //! | `RADDLE_COLOR` | – | `auto`, `always`, `never` | `auto` |
@@ -116,6 +117,7 @@ pub(crate) struct Options {
     pub(crate) races: bool,
     pub(crate) suppress: Vec<String>,
     pub(crate) check_leaks: bool,
+    pub(crate) resume: bool,
 }
 
 impl Default for Options {
@@ -139,6 +141,7 @@ impl Default for Options {
             races: true,
             suppress: Vec::new(),
             check_leaks: false,
+            resume: false,
         }
     }
 }
@@ -179,6 +182,11 @@ impl Options {
             Strategy::Exhaustive => Memory::Rc11,
             _ => Memory::Sc,
         })
+    }
+
+    /// Whether the search is one that goes on in later processes.
+    pub(crate) fn resumes(&self) -> bool {
+        self.resume && self.strategy == Strategy::Exhaustive && !self.chosen_by_portfolio
     }
 
     /// Applies the variables of the environment.
@@ -223,6 +231,7 @@ impl Options {
             "RADDLE_RACES" => self.races = switch(value)?,
             "RADDLE_SUPPRESS" => self.suppress.extend(value.split(',').map(|path| path.trim().to_owned())),
             "RADDLE_CHECK_LEAKS" => self.check_leaks = switch(value)?,
+            "RADDLE_RESUME" => self.resume = switch(value)?,
             "RADDLE_ISOLATION" => {
                 self.isolation = match value {
                     "rollback" => Isolation::Rollback,

@@ -1,0 +1,135 @@
+//! Exhaustive searches that go on in a later process.
+//!
+//! When such a search ends before it is complete, all that it has still to do is written to a file beside the failure files: a
+//! few lines that say whose it is, an empty one, and then 64-bit numbers, little-endian: how many executions and blocked ones
+//! were counted, and what [`Search::save`](raddle_engine::Search::save) says. The file goes when the search is complete or has
+//! found a failure.
+
+use std::fs;
+use std::io::{self, Write};
+use std::panic::Location;
+use std::path::PathBuf;
+
+use raddle_engine::{Search, SearchReport};
+use raddle_reflect::Program;
+
+use crate::build;
+use crate::options::Options;
+
+/// The file of a search.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    path: PathBuf,
+    build: String,
+    search: String,
+    /// What was counted before.
+    executions: u64,
+    blocked: u64,
+}
+
+impl Saved {
+    /// The file of a search, if it is to be resumed. From then on, everything lies at the same addresses in every process.
+    pub(crate) fn of(options: &Options, at: &Location<'_>, exploration: u32, owned: bool) -> Option<Saved> {
+        if !options.resumes() {
+            return None;
+        }
+        assert!(
+            owned,
+            "raddle: a search can only be resumed if the test has its process to itself; run it with `cargo raddle test`"
+        );
+        if let Err(error) = raddle_engine::sys::fix_addresses() {
+            panic!("raddle: a search cannot be resumed here, because addresses cannot be fixed: {error}");
+        }
+        raddle_engine::signal::catch_interrupts();
+        let test = build::test_name(at);
+        let name: String =
+            test.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
+        let build = build::identity(Program::current().ok().as_ref()).id;
+        let search = format!(
+            "{test}, exploration {exploration}, memory {}, allocation {}, preemptions {:?}, races {}",
+            options.memory(),
+            options.allocation,
+            options.preemptions,
+            options.races
+        );
+        let path = build::failures_directory().join(format!("{name}.{exploration}.search"));
+        Some(Saved { path, build, search, executions: 0, blocked: 0 })
+    }
+
+    /// Lets a search go on where an earlier process left it, if one did.
+    ///
+    /// # Panics
+    /// If the file is not of this search.
+    pub(crate) fn restore(&mut self, search: &mut Search<'_>) {
+        let Ok(bytes) = fs::read(&self.path) else { return };
+        let refuse = |why: &str| -> ! {
+            panic!("raddle: {} {why}; remove it to search from the beginning", self.path.display())
+        };
+        let header = self.header();
+        let Some(rest) = bytes.strip_prefix(header.as_bytes()) else {
+            let build = format!("{FORMAT}\nbuild {}\n", self.build);
+            match bytes {
+                bytes if !bytes.starts_with(FORMAT.as_bytes()) => refuse("is no search of this version"),
+                bytes if !bytes.starts_with(build.as_bytes()) => {
+                    refuse("was saved by another build of the test")
+                }
+                _ => refuse("was saved by a search with other options"),
+            }
+        };
+        let words: Vec<u64> = rest
+            .chunks_exact(8)
+            .map(|chunk| u64::from_le_bytes(chunk.try_into().expect("8 bytes")))
+            .collect();
+        match &words[..] {
+            [executions, blocked, state @ ..] if search.restore(state) => {
+                (self.executions, self.blocked) = (*executions, *blocked);
+            }
+            _ => refuse("is not whole"),
+        }
+    }
+
+    /// Adds what was counted before, and writes down what is left to do, or that nothing is.
+    pub(crate) fn end(&self, search: &Search<'_>, report: &mut SearchReport) {
+        if !report.anew {
+            report.executions += self.executions;
+            report.blocked += self.blocked;
+            report.failure.iter_mut().for_each(|found| found.execution += self.executions);
+        }
+        if report.complete || report.failure.is_some() {
+            // There may be none.
+            let _ = fs::remove_file(&self.path);
+            return;
+        }
+        let Some(state) = search.save() else { return };
+        if let Err(error) = self.write(&[&[report.executions, report.blocked][..], &state].concat()) {
+            crate::explorer::say(&format!("raddle: {} cannot be written: {error}", self.path.display()));
+        }
+        if raddle_engine::signal::interrupted() {
+            crate::explorer::say(&format!(
+                "raddle: interrupted after {} executions; the search goes on from there with `--resume on`",
+                report.executions
+            ));
+            std::process::exit(130);
+        }
+    }
+
+    fn header(&self) -> String {
+        format!("{FORMAT}\nbuild {}\n{}\n\n", self.build, self.search)
+    }
+
+    /// Writes the file as a whole or not at all.
+    fn write(&self, words: &[u64]) -> io::Result<()> {
+        let directory = self.path.parent().unwrap_or(std::path::Path::new("."));
+        fs::create_dir_all(directory)?;
+        let temporary = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut file = fs::File::create(&temporary)?;
+        file.write_all(self.header().as_bytes())?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, &self.path)
+    }
+}
+
+/// The first line of a file.
+const FORMAT: &str = "raddle search 1";
