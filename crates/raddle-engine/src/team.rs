@@ -46,6 +46,7 @@ struct Shared {
     switches: AtomicU64,
     exceeded: AtomicU64,
     unsure: AtomicBool,
+    assumed: AtomicBool,
     /// Whether some process left ways unexplored.
     incomplete: AtomicBool,
     /// Whether all are to stop.
@@ -153,6 +154,7 @@ impl Team {
         shared.switches.fetch_add(report.switches, SeqCst);
         shared.exceeded.fetch_add(report.exceeded, SeqCst);
         shared.unsure.fetch_or(report.unsure, SeqCst);
+        shared.assumed.fetch_or(report.assumed, SeqCst);
         shared.incomplete.fetch_or(!report.complete, SeqCst);
         if let Some(found) = &report.failure
             && !shared.failing.swap(true, SeqCst)
@@ -175,6 +177,7 @@ impl Team {
         report.switches = shared.switches.load(SeqCst);
         report.exceeded = shared.exceeded.load(SeqCst);
         report.unsure = shared.unsure.load(SeqCst);
+        report.assumed = shared.assumed.load(SeqCst);
         report.complete = !shared.incomplete.load(SeqCst);
         let lesson = Lesson::from_word(shared.lesson.load(SeqCst));
         let failed = shared.failed.load(SeqCst).then(|| self.read());

@@ -321,7 +321,7 @@ impl Exhaustive {
         self.loops.put(&mut words);
         self.children.put(&mut words);
         self.references.save(&mut words);
-        [self.begun, self.again].iter().for_each(|flag| flag.put(&mut words));
+        [self.begun, self.again, self.assumed].iter().for_each(|flag| flag.put(&mut words));
         self.exceeded().put(&mut words);
         words
     }
@@ -337,6 +337,7 @@ impl Exhaustive {
         self.children = Stored::take(words)?;
         self.references.restore(words)?;
         (self.begun, self.again) = (Stored::take(words)?, Stored::take(words)?);
+        self.assumed = Stored::take(words)?;
         let exceeded = Stored::take(words)?;
         if let Some(bound) = &mut self.bound {
             bound.exceeded = exceeded;
@@ -368,6 +369,7 @@ impl Exhaustive {
         self.frames[0] = Frame { graph: Graph::new(model), work: Vec::new(), given: 0 };
         self.begun = false;
         self.again = false;
+        self.assumed = false;
         self.vain.clear();
         self.places.unseen_writes = false;
         self.forget_exceeded();
