@@ -69,8 +69,9 @@ impl fmt::Display for Ran {
         match (self.given_up, self.complete, self.preemptions) {
             (true, ..) => write!(f, " (given up)"),
             (_, true, None) => write!(f, " (all {})", self.executions),
-            (_, true, Some(most)) => {
-                write!(f, " (all {} that take at most {most} preemptions)", self.executions)
+            (_, all, Some(most)) if all || self.strategy == Strategy::Exhaustive => {
+                let all = if all { "all " } else { "" };
+                write!(f, " ({all}{} that take at most {most} preemptions)", self.executions)
             }
             _ => write!(f, " ({})", self.executions),
         }
@@ -184,6 +185,8 @@ pub(crate) struct Portfolio {
     exhausted: Vec<Memory>,
     /// Whether an exhaustive search could not follow the program.
     given_up: bool,
+    /// Whether one came to its end, be it by assumptions.
+    ended: bool,
     /// How many events an execution makes, by the first search.
     events: Option<u64>,
 }
@@ -201,6 +204,7 @@ impl Portfolio {
             bounded: options.preemptions.is_some(),
             exhausted: Vec::new(),
             given_up: false,
+            ended: false,
             events: None,
         }
     }
@@ -228,7 +232,8 @@ impl Portfolio {
                 || (instrumented
                     && options.backend == Backend::Coroutines
                     && options.isolation == Isolation::Rollback
-                    && self.may_be_exhausted(phase.memory, executions));
+                    && self.may_be_exhausted(phase.memory, executions)
+                    && !(self.ended && phase.preemptions.is_some()));
             // Where nothing is left to be found, only the other way to treat memory may show more; and only then is it worth it.
             let wanted = match (exhaustive, phase.allocation) {
                 (true, Reuse) if options.allocation == Quarantine => self.is_exhausted(phase.memory),
@@ -307,6 +312,7 @@ impl Portfolio {
             self.exhausted.push(ran.memory);
         }
         self.given_up |= ran.given_up;
+        self.ended |= report.complete && ran.strategy == Strategy::Exhaustive;
     }
 
     /// Whether everything was explored that the options ask for.
