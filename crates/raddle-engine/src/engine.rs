@@ -103,8 +103,8 @@ pub enum Outcome {
         /// Number of the choice, from 0.
         choice: usize,
     },
-    /// Something that the exhaustive search cannot follow: accesses of different sizes to the same memory or of 128 bits, or a
-    /// fence in all threads.
+    /// Something that the exhaustive search cannot follow: accesses of different sizes to the same memory or of 128 bits, a
+    /// fence in all threads, or a long sleep where other searches can do better.
     Unsupported {
         /// The thread that did it.
         thread: ThreadId,

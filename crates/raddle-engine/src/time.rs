@@ -73,9 +73,12 @@ impl Clock {
 
     /// The threads that could be woken now if the others are held up, in no order.
     pub fn nearly_due(&self) -> impl Iterator<Item = ThreadId> {
-        let due =
-            |&&(deadline, _): &&(u64, ThreadId)| self.delay + deadline.saturating_sub(self.now) < MOST_DELAY;
-        self.sleepers.iter().filter(due).map(|&(_, thread)| thread)
+        self.sleepers.iter().filter(|&&(deadline, _)| self.is_nearly(deadline)).map(|&(_, thread)| thread)
+    }
+
+    /// Whether others can be held up until this time.
+    pub fn is_nearly(&self, time: u64) -> bool {
+        self.delay + time.saturating_sub(self.now) < MOST_DELAY
     }
 
     /// Holds the others up until the thread's deadline, and forgets that.

@@ -1,9 +1,8 @@
 //! The portfolio that people get who choose nothing: it knows when it knows everything, keeps its budget by the clock, and finds
 //! what only one of its searches can find.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,9 +13,16 @@ use real_crates::fails;
 fn a_small_program_is_exhausted_at_once() {
     let begin = Instant::now();
     let report = Explorer::new().run(|| {
-        let (sender, receiver) = mpsc::channel();
-        let other = thread::spawn(move || sender.send(1).unwrap());
-        assert_eq!(receiver.recv(), Ok(1));
+        let (given, arrived) = (Arc::new(Mutex::new(0)), Arc::new(Condvar::new()));
+        let other = thread::spawn({
+            let (given, arrived) = (Arc::clone(&given), Arc::clone(&arrived));
+            move || {
+                *given.lock().unwrap() = 1;
+                arrived.notify_one();
+            }
+        });
+        let got = *arrived.wait_while(given.lock().unwrap(), |given| *given == 0).unwrap();
+        assert_eq!(got, 1);
         other.join().unwrap();
     });
     assert!(report.complete, "{:?}", report.searches);

@@ -1,7 +1,7 @@
 //! Time, and what else an execution would get from outside.
 
 use super::enter;
-use crate::engine::Engine;
+use crate::engine::{Engine, Outcome};
 use crate::spin::{CLOCK, Read};
 use crate::thread::State;
 use crate::trace::{Action, SwitchReason};
@@ -42,7 +42,11 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
             let me = engine.current_id();
             engine.current().spin.reset();
             if engine.follows_graph() {
-                // Whoever sleeps may be late, and so may the others.
+                // Whoever sleeps may be late, and so may the others. But people take it that after a long sleep the others have
+                // done what they could: where other searches follow, that is left to them.
+                if !engine.limits.to_the_letter && engine.alive > 1 && !engine.clock.is_nearly(deadline) {
+                    engine.stop(Outcome::Unsupported { thread: me });
+                }
                 return engine.clock.advance(deadline);
             }
             engine.clock.sleep(me, deadline);
