@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A region is a table of pointers to pages, 2 MiB of address space of which only what is used takes memory. Nothing is freed
-//! before the whole is.
+//! before the whole is. All of it lies far from anything else: what the kernel puts beside a heap of the C library becomes one
+//! mapping with it, and would be rolled back with it.
 
 use std::ptr;
 
@@ -21,6 +22,9 @@ const PLACES: usize = PAGE / 8;
 type Page = [Place; PLACES];
 type Region = [*mut Page; PAGES];
 
+/// Where the tables and the pages lie, if nothing else does.
+const SHADOW: usize = 0x2400_0000_0000;
+
 /// Pages are mapped this many at a time.
 const AT_ONCE: usize = 16;
 
@@ -31,14 +35,21 @@ pub(super) struct Shadow {
     /// Pages that are mapped and not used yet.
     next: *mut Page,
     left: usize,
+    /// Where the next mapping is to lie.
+    end: usize,
     /// Everything that was mapped.
     mappings: Vec<(*mut libc::c_void, usize)>,
 }
 
 impl Default for Shadow {
     fn default() -> Shadow {
-        let mut shadow =
-            Shadow { regions: ptr::null_mut(), next: ptr::null_mut(), left: 0, mappings: Vec::new() };
+        let mut shadow = Shadow {
+            regions: ptr::null_mut(),
+            next: ptr::null_mut(),
+            left: 0,
+            end: SHADOW,
+            mappings: Vec::new(),
+        };
         shadow.regions = shadow.map(size_of::<[*mut Region; REGIONS]>()).cast();
         shadow
     }
@@ -95,7 +106,7 @@ impl Shadow {
         // SAFETY: a fresh mapping.
         let memory = unsafe {
             libc::mmap(
-                ptr::null_mut(),
+                ptr::without_provenance_mut(self.end),
                 len,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
@@ -104,6 +115,7 @@ impl Shadow {
             )
         };
         assert!(memory != libc::MAP_FAILED, "raddle: no memory to look for data races");
+        self.end += len.next_multiple_of(PAGE);
         self.mappings.push((memory, len));
         memory
     }
