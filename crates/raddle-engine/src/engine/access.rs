@@ -90,6 +90,8 @@ impl Engine {
         match event.access {
             // It is followed where it is made, whether it is an event or not.
             Step::Fence | Step::Begin | Step::TimedOut => {}
+            // Time orders nothing in memory.
+            Step::Look => {}
             Step::Spawn(child) => sync.spawn(thread, child),
             Step::Join(other) => sync.join(thread, other),
             Step::Woken => source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source)),
