@@ -109,23 +109,36 @@ pub unsafe fn heard(engine: *mut Engine) {
     unsafe { enter(engine, Engine::remember_unseen_synchronisation) };
 }
 
-/// Writes down what the current thread has seen of these threads: how far each of them had come in what happened before
-/// now. False if nobody keeps count.
+/// Whether the memory model of the execution is weak, so that operations are ordered by what happened before what.
 ///
 /// # Safety
 /// As for [`fence`](super::fence).
-pub unsafe fn seen_of_threads(engine: *mut Engine, threads: &[ThreadId], seen: &mut [u32]) -> bool {
+pub unsafe fn is_without_time(engine: *mut Engine) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        match &(*engine).exhaustive {
+            Some(graph) => graph.model() == Model::Rc11,
+            None => (*engine).is_weak(),
+        }
+    }
+}
+
+/// Writes down what the current thread has seen of these threads: how far each of them had come in what happened before now. The
+/// execution must be one [without time](is_without_time).
+///
+/// # Safety
+/// As for [`fence`](super::fence).
+pub unsafe fn seen_of_threads(engine: *mut Engine, threads: &[ThreadId], seen: &mut [u32]) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             let me = engine.current_id();
             let clock: &dyn Fn(ThreadId) -> u32 = match (&engine.exhaustive, &engine.memory) {
-                (Some(graph), _) if graph.model() == Model::Rc11 => &|thread| graph.seen_of(me, thread),
+                (Some(graph), _) => &|thread| graph.seen_of(me, thread),
                 (None, Some(memory)) => &|thread| memory.sync.view(me).clock.get(thread),
-                _ => return false,
+                (None, None) => return,
             };
             threads.iter().zip(seen).for_each(|(&thread, seen)| *seen = clock(thread));
-            true
-        })
+        });
     }
 }

@@ -19,8 +19,13 @@ use super::subject::{Object, Subject};
 /// Everything that an execution of the plan does, on the thread that the engine starts it with. The log is left where
 /// `place` says, in the execution's own memory.
 pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*mut Log>) {
-    let log =
-        Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(plan.len(), plan.threads.len() + 1)))));
+    // Each call begins and ends; futures may do so several times.
+    let steps = if plan.calls().any(|call| subject.operations[call.operation].is_future()) { 8 } else { 2 };
+    // SAFETY: the engine runs and this is a virtual thread.
+    let without_time =
+        engine_of_virtual_thread().is_some_and(|engine| unsafe { hooks::is_without_time(engine) });
+    let threads = if without_time { plan.threads.len() + 1 } else { 0 };
+    let log = Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(steps * plan.len(), threads)))));
     place.set(log.0.get());
     // As for any closure under test, a panic that nobody expects ends the thread.
     let _ = catch_unwind(AssertUnwindSafe(|| run(subject, plan, log)));
@@ -68,20 +73,19 @@ fn finish(subject: &Subject, object: &Object, log: &Shared) {
     }
 }
 
-/// Notes what the current thread, which has this number in the log, has seen of the others.
+/// Notes what the current thread, which has this number in the log, has seen of the others, if the log asks for it.
 fn note_clock(log: &mut Log, thread: usize) {
     let Some(engine) = engine_of_virtual_thread() else { return };
+    let Some(number) = log.threads.get_mut(thread) else { return };
     // Scenarios of more threads are rare; for those, only the order within threads is known.
     let mut seen = [0; MOST_THREADS];
-    let Some(seen) = seen.get_mut(..log.threads.len()) else { return };
     // SAFETY: the engine runs and this is a virtual thread.
-    unsafe {
-        log.threads[thread] = (*engine).current_id();
-        if hooks::seen_of_threads(engine, &log.threads, seen) {
-            log.clocks.extend_from_slice(seen);
-            log.makers.push(thread);
-        }
-    }
+    *number = unsafe { (*engine).current_id() };
+    let Some(seen) = seen.get_mut(..log.threads.len()) else { return };
+    // SAFETY: as above.
+    unsafe { hooks::seen_of_threads(engine, &log.threads, seen) };
+    log.clocks.extend_from_slice(seen);
+    log.makers.push(thread);
 }
 
 /// How many events the execution has made.

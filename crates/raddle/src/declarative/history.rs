@@ -27,7 +27,8 @@ pub(crate) struct Log {
     pub(crate) events: Vec<Option<u32>>,
     /// What the thread of each note had seen of all threads by then, if the engine keeps count: so many numbers a note.
     pub(crate) clocks: Vec<u32>,
-    /// The numbers that the engine gave to the threads of the plan, of which the first one makes the init and the post part.
+    /// The numbers that the engine gave to the threads of the plan, of which the first one makes the init and the post part. None
+    /// where nobody keeps count.
     pub(crate) threads: Vec<u16>,
     /// Which of these threads made each note.
     pub(crate) makers: Vec<usize>,
@@ -58,17 +59,18 @@ pub(crate) enum Progress {
 }
 
 impl Log {
-    pub(crate) fn with_capacity(calls: usize, threads: usize) -> Log {
+    /// Room for so many notes, and for what so many threads have seen of each other.
+    pub(crate) fn with_capacity(notes: usize, threads: usize) -> Log {
         // What grew in the middle of an execution would take memory from whichever thread made it grow, and so change where
-        // what that allocates later comes to lie. Futures may be polled several times.
-        let notes = 8 * calls + 16;
+        // what that allocates later comes to lie.
+        let clocks = if threads > 0 { notes } else { 0 };
         Log {
             notes: Vec::with_capacity(notes),
             events: Vec::with_capacity(notes),
-            clocks: Vec::with_capacity(notes * threads.min(MOST_THREADS)),
+            clocks: Vec::with_capacity(clocks * threads.min(MOST_THREADS)),
             // No thread has this number before it makes its first note.
             threads: vec![u16::MAX; threads],
-            makers: Vec::with_capacity(notes),
+            makers: Vec::with_capacity(clocks),
             ..Log::default()
         }
     }

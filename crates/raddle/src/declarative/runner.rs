@@ -103,7 +103,7 @@ pub(crate) fn run(
     };
     let known = regressions.as_ref().filter(|_| keep).map(|file| file.read(subject, &given));
     let result = runner.run(known.unwrap_or_default(), custom);
-    if let Ok(coverage) = &result {
+    if let (Ok(coverage), Strategy::Auto) = (&result, &runner.machine.options.strategy) {
         println!("raddle: {coverage}");
     }
     if let (Err(failure), true, Some(file)) = (&result, keep, &regressions)

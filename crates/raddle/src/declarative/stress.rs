@@ -216,12 +216,7 @@ impl Workers {
             parallel.sort_by_key(|(stamp, _)| *stamp);
             let notes = end.before.take().into_iter().chain(parallel).chain(end.after.take());
             let notes = notes.map(|(_, note)| note).collect();
-            Log {
-                notes,
-                invalid: end.invalid.clone(),
-                broken: end.broken.clone(),
-                ..Log::with_capacity(plan.len(), 0)
-            }
+            Log { notes, invalid: end.invalid.clone(), broken: end.broken.clone(), ..Log::default() }
         });
         Some(merged.collect())
     }
