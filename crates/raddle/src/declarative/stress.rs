@@ -81,7 +81,7 @@ pub(crate) fn stress(
     while stressed.executions < effort.executions && begin.elapsed() < effort.time {
         let timed = !untimed || !verification.knows_program_order();
         untimed = timed;
-        let Some(logs) = workers.batch(plan, timed, effort.patience) else {
+        let Some(logs) = workers.batch(timed, effort.patience) else {
             stressed.wrong = Some(Wrong {
                 kind: Kind::TimeLimit,
                 message: format!(
@@ -190,7 +190,7 @@ impl Workers {
     }
 
     /// The logs of a batch; none if its threads are stuck.
-    fn batch(&self, plan: &Plan, timed: bool, patience: Duration) -> Option<Vec<Log>> {
+    fn batch(&self, timed: bool, patience: Duration) -> Option<Vec<Log>> {
         let threads = self.jobs.len();
         let batch = Arc::new(Batch {
             objects: (0..BATCH).map(|_| OnceLock::new()).collect(),
