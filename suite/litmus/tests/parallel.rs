@@ -116,3 +116,13 @@ fn a_failure_of_any_process_is_found() {
         assert_eq!(failure.kind, raddle::Kind::Panic, "{workers} workers");
     }
 }
+
+#[test]
+#[ignore = "tells how long it takes, which means little on a busy machine"]
+fn more_processes_are_faster() {
+    for workers in [1, 2, 4] {
+        let begin = std::time::Instant::now();
+        let (executions, _) = figures(Model::Sc, workers, || _ = Real::run(treiber::<Real>(3, 1)));
+        println!("{workers} workers: {executions} executions in {:?}", begin.elapsed());
+    }
+}
