@@ -197,6 +197,25 @@ fn a_weak_handle_finds_the_value_or_not() {
 }
 
 #[test]
+fn a_weak_handle_sees_whether_the_value_is_left_though_nobody_notices_its_end() {
+    fn raced<T: Ord + Clone + Send + 'static>(look: fn(Weak<u32>) -> T) -> [BTreeSet<T>; 2] {
+        all(|| {
+            let own = Arc::new(42);
+            let (kept, given) = (Arc::downgrade(&own), Arc::downgrade(&own));
+            let other = thread::spawn(move || look(given));
+            drop(own);
+            let seen = other.join().unwrap();
+            drop(kept);
+            seen
+        })
+        .map(|(_, outcomes)| outcomes)
+    }
+    assert_eq!(raced(|weak| weak.strong_count()), [BTreeSet::from([0, 1]), BTreeSet::from([0, 1])]);
+    let upgraded = BTreeSet::from([None, Some(42)]);
+    assert_eq!(raced(|weak| weak.upgrade().map(|value| *value)), [upgraded.clone(), upgraded]);
+}
+
+#[test]
 fn a_value_that_may_not_end_in_some_thread_is_found_out() {
     struct Picky(Arc<AtomicU32>);
     impl Drop for Picky {
