@@ -536,7 +536,7 @@ impl Graph {
     }
 
     /// What the other handles' ends depend on, if the one that `drop` gives up is to be the last of its place.
-    fn prefix_of_other_drops(&self, place: PlaceId, drop: EventId, view: &mut Vec<u32>) {
+    fn prefix_of_other_drops(&self, place: PlaceId, drop: EventId, view: &mut [u32]) {
         for &other in self.drops(place).iter().filter(|&&other| other != drop) {
             join(view, self.prefix.row(other as usize));
         }
