@@ -20,6 +20,7 @@ mod access;
 mod along_graph;
 mod flow;
 mod leaks;
+mod links;
 mod remember;
 mod waiting;
 
@@ -455,8 +456,9 @@ impl Engine {
             self.on_explorer(|engine| engine.namer.as_mut().and_then(|namer| namer(&stack, address)))
         });
         let thread = self.current;
+        let links = self.links(&action);
         if let Some(trace) = &mut self.trace {
-            trace.record(thread, action, stack, name, is_skipped);
+            trace.record(thread, action, stack, name, links, is_skipped);
         }
     }
 

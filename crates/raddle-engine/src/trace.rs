@@ -7,6 +7,8 @@ use crate::engine::Outcome;
 use crate::event::{Order, Rmw};
 use crate::fault::{AccessKind, Watch};
 use crate::global::Registers;
+use crate::memory::Touched;
+use crate::memory::clock::Time;
 use crate::thread::ThreadId;
 
 /// The events of one execution.
@@ -39,6 +41,18 @@ pub struct Event {
     pub stack: Vec<CallFrame>,
     /// Why the thread before this one stopped, if it is another.
     pub switch: Option<SwitchReason>,
+    /// What it has to do with other events.
+    pub links: Links,
+}
+
+/// What an event has to do with other events, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// The stores that an access to memory had to do with.
+    pub touched: Option<Touched>,
+    /// When it happened, by the clock of its thread, and what of other threads had happened before it, itself included, by
+    /// theirs.
+    pub moment: Option<(Time, Vec<Time>)>,
 }
 
 /// A frame of a native call stack.
@@ -180,6 +194,16 @@ impl Action {
 }
 
 impl Action {
+    /// Whether the action hands on what its thread has done: the thread's time goes on with it.
+    pub(crate) fn releases(&self) -> bool {
+        match *self {
+            Action::Store { order, .. } | Action::Rmw { order, .. } | Action::Fence { order } => order.releases(),
+            Action::Cas { order, expected, read, .. } => expected == read && order.releases(),
+            Action::Spawn { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the action accesses any of the bytes.
     pub fn overlaps(&self, bytes: &Range<usize>) -> bool {
         let (address, size) = match *self {
@@ -229,10 +253,11 @@ impl Trace {
         action: Action,
         stack: Vec<CallFrame>,
         name: Option<String>,
+        links: Links,
         is_skipped: bool,
     ) {
         let is_watched = self.is_watched(&action);
-        let mut event = Event { thread, action, name, stack, switch: None };
+        let mut event = Event { thread, action, name, stack, switch: None, links };
         if is_watched {
             self.evidence.push(event.clone());
         }

@@ -232,9 +232,9 @@ impl Engine {
             stack.push(CallFrame { return_address: pc, frame_pointer: fp });
             stack.len() < 64
         });
-        let thread = self.current;
+        let (thread, links) = (self.current, self.links(&action));
         if let Some(trace) = &mut self.trace {
-            trace.record(thread, action, stack, None, false);
+            trace.record(thread, action, stack, None, links, false);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::spin::{GIVING_WAY, Read};
 use crate::thread::{State, ThreadId, Wake};
-use crate::trace::{self, Action, SwitchReason};
+use crate::trace::{self, Action, Links, SwitchReason};
 
 impl Engine {
     /// The current thread gives way: it asks to go on later than the others.
@@ -176,7 +176,7 @@ impl Engine {
                 let name = name.and_then(|event| event.name.clone());
                 let wait = Action::Wait { address, expected, blocks: true, timeout: None };
                 trace.switch(SwitchReason::Blocked);
-                trace.record(thread.id, wait, thread.paused_at.clone(), name, false);
+                trace.record(thread.id, wait, thread.paused_at.clone(), name, Links::default(), false);
             }
         }
     }

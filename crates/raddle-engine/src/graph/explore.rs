@@ -17,6 +17,7 @@ use super::places::{Found, Places};
 use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
+use crate::memory::Touched;
 use crate::schedule::Schedule;
 use crate::thread::ThreadId;
 
@@ -529,6 +530,29 @@ impl Exhaustive {
     /// An event of the execution.
     pub(crate) fn event(&self, id: EventId) -> &Event {
         self.graph().event(id)
+    }
+
+    /// Which writes the latest event had to do with, if it is the thread's and an access to this address. Writes are numbered
+    /// by their events; what places held at first, from the other end.
+    pub(crate) fn touched(&self, thread: ThreadId, address: usize) -> Option<Touched> {
+        let (graph, id) = (self.graph(), self.made.checked_sub(1)? as EventId);
+        let event = graph.event(id);
+        if event.thread != thread || event.place == NONE || self.places.address(event.place) != Some(address) {
+            return None;
+        }
+        let number = |write: EventId| if write == INIT { INIT - event.place } else { write };
+        let before = || graph.at_rank(event.place, graph.rank(event.place, id) - 1);
+        Some(Touched {
+            order: event.order,
+            read: event.reads().then(|| number(event.rf)),
+            made: event.writes().then(|| [id, number(before())]),
+        })
+    }
+
+    /// When the thread's latest event happened, and what of each thread had happened before it: how many events.
+    pub(crate) fn moment(&self, thread: ThreadId) -> Option<(u32, Vec<u32>)> {
+        let last = self.graph().last_of(thread)?;
+        Some((self.event(last).po + 1, self.graph().happened_before(last)?.to_vec()))
     }
 
     /// How many events the execution has made.

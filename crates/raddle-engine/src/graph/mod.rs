@@ -158,6 +158,12 @@ impl Graph {
         self.last_of(thread).map_or(0, |last| self.event(last).past)
     }
 
+    /// How many events of each thread happened before an event, itself included. Not known under sequential consistency, which
+    /// does not need it.
+    pub(crate) fn happened_before(&self, id: EventId) -> Option<&[u32]> {
+        (self.model == Model::Rc11).then(|| self.hb.row(id as usize))
+    }
+
     pub(crate) fn co(&self, place: PlaceId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.co)
     }

@@ -17,6 +17,7 @@
 
 use super::clock::{Clock, Time};
 use super::sync::{Message, Sync};
+use super::weak::{Stored, StoreId};
 use crate::event::Order;
 use crate::thread::ThreadId;
 
@@ -39,6 +40,8 @@ pub(super) struct History {
 
 #[derive(Debug)]
 struct Store {
+    /// Which it is of all stores of the execution.
+    number: StoreId,
     value: u128,
     message: Message,
     writer: ThreadId,
@@ -67,19 +70,20 @@ struct Stale {
 impl Store {
     /// A store that the thread makes now.
     #[inline(always)]
-    fn by(thread: ThreadId, order: Order, value: u128, sync: &Sync, message: Message) -> Store {
+    fn by(thread: ThreadId, order: Order, stored: Stored, sync: &Sync, message: Message) -> Store {
         let fences = (order == Order::SeqCst).then(|| sync.fences());
-        Store { value, message, writer: thread, time: sync.now(thread), fences, is_rmw: false }
+        let Stored { number, value } = stored;
+        Store { number, value, message, writer: thread, time: sync.now(thread), fences, is_rmw: false }
     }
 }
 
 impl History {
     /// Begins anew, with a value that everybody knows.
-    pub(super) fn begin(&mut self, value: u128, message: Message) {
+    pub(super) fn begin(&mut self, Stored { number, value }: Stored, message: Message) {
         self.stores.clear();
         self.seen.clear();
         self.stale.clear();
-        self.stores.push(Store { value, message, writer: 0, time: 0, fences: None, is_rmw: false });
+        self.stores.push(Store { number, value, message, writer: 0, time: 0, fences: None, is_rmw: false });
     }
 
     /// The value that memory holds.
@@ -100,7 +104,8 @@ impl History {
         self.stores[floor..self.last()].iter().filter(|store| accept(store.value)).count()
     }
 
-    /// A thread loads from the newest store but `back`, counting those before the newest whose values `accept` takes.
+    /// A thread loads from the newest store but `back`, counting those before the newest whose values `accept` takes. Returns
+    /// what it reads.
     pub(super) fn load(
         &mut self,
         sync: &mut Sync,
@@ -108,7 +113,7 @@ impl History {
         order: Order,
         back: usize,
         accept: impl Fn(u128) -> bool,
-    ) -> u128 {
+    ) -> Stored {
         let last = self.last();
         let store = match back {
             0 => last,
@@ -120,9 +125,9 @@ impl History {
         };
         self.note_stale(thread, store);
         self.note_seen(sync, thread, store);
-        let Store { value, message, .. } = &self.stores[store];
+        let &Store { number, value, ref message, .. } = &self.stores[store];
         sync.load(thread, order, message);
-        *value
+        Stored { number, value }
     }
 
     /// How many stores there are before which a new store may be placed.
@@ -131,55 +136,74 @@ impl History {
         self.stores[floor + 1..].iter().filter(|store| !store.is_rmw).count()
     }
 
-    /// A thread stores, before the `back` newest of the stores that belong to no read-modify-write.
+    /// A thread stores, before the `back` newest of the stores that belong to no read-modify-write. Returns the store that
+    /// it comes right after.
     pub(super) fn store(
         &mut self,
         sync: &mut Sync,
         thread: ThreadId,
         order: Order,
-        value: u128,
+        stored: Stored,
         back: usize,
-    ) {
+    ) -> StoreId {
         let end = self.stores.len();
         let place = match back {
             0 => end,
             _ => (1..end).rev().filter(|&store| !self.stores[store].is_rmw).nth(back - 1).unwrap_or(end),
         };
-        self.insert(place, Store::by(thread, order, value, sync, Message::default()));
+        let after = self.stores[place - 1].number;
+        self.insert(place, Store::by(thread, order, stored, sync, Message::default()));
         self.note_seen(sync, thread, place);
         sync.store(thread, order, &mut self.stores[place].message);
         self.forget_oldest();
+        after
     }
 
-    /// A thread reads the newest store and stores at once.
-    pub(super) fn rmw(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, value: u128) {
+    /// A thread reads the newest store and stores at once. Returns the store that it reads.
+    pub(super) fn rmw(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, stored: Stored) -> StoreId {
         let read = self.last();
-        let message = self.stores[read].message.clone();
-        self.stores.push(Store { is_rmw: true, ..Store::by(thread, order, value, sync, message) });
+        let Store { number, ref message, .. } = self.stores[read];
+        let message = message.clone();
+        self.stores.push(Store { is_rmw: true, ..Store::by(thread, order, stored, sync, message) });
         self.note_seen(sync, thread, read + 1);
         sync.rmw(thread, order, &mut self.stores[read + 1].message);
         self.forget_oldest();
+        number
     }
 
     /// A thread loads from the newest store, where nobody can read any other.
-    pub(super) fn load_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order) -> u128 {
-        let Store { value, message, .. } = self.newest_mut();
+    pub(super) fn load_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order) -> Stored {
+        let &mut Store { number, value, ref message, .. } = self.newest_mut();
         sync.load(thread, order, message);
-        *value
+        Stored { number, value }
     }
 
-    /// A thread stores in place of the newest store, where nobody can read any other.
-    pub(super) fn replace_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, value: u128) {
+    /// A thread stores in place of the newest store, where nobody can read any other. Returns that one.
+    pub(super) fn replace_newest(
+        &mut self,
+        sync: &mut Sync,
+        thread: ThreadId,
+        order: Order,
+        stored: Stored,
+    ) -> StoreId {
         let newest = self.newest_mut();
-        newest.value = value;
+        newest.value = stored.value;
         sync.store(thread, order, &mut newest.message);
+        std::mem::replace(&mut newest.number, stored.number)
     }
 
-    /// A thread reads the newest store and stores at once, where nobody can read any other.
-    pub(super) fn modify_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, value: u128) {
+    /// A thread reads the newest store and stores at once, where nobody can read any other. Returns what it read.
+    pub(super) fn modify_newest(
+        &mut self,
+        sync: &mut Sync,
+        thread: ThreadId,
+        order: Order,
+        stored: Stored,
+    ) -> StoreId {
         let newest = self.newest_mut();
-        newest.value = value;
+        newest.value = stored.value;
         sync.rmw(thread, order, &mut newest.message);
+        std::mem::replace(&mut newest.number, stored.number)
     }
 
     /// The oldest store that a load of the thread may read from; its own stores come after it. See the [module](self).

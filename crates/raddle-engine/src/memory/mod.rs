@@ -12,7 +12,7 @@ pub mod weak;
 mod tests;
 
 pub use table::Place;
-pub use weak::{Access, Memory, Trust};
+pub use weak::{Access, Memory, StoreId, Touched, Trust};
 
 /// Which values a read may see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -169,6 +169,11 @@ impl Table {
 mod tests {
     use super::*;
     use crate::memory::sync::Message;
+    use crate::memory::weak::Stored;
+
+    fn stored(address: usize) -> Stored {
+        Stored { number: 0, value: address as u128 }
+    }
 
     fn word(address: usize) -> Place {
         Place { address, size: 8 }
@@ -179,7 +184,7 @@ mod tests {
         let (history, known) = table.find(place);
         assert_eq!(known.then(|| history.newest()), expected);
         if !known {
-            history.begin(place.address as u128, Message::default());
+            history.begin(stored(place.address), Message::default());
         }
     }
 
@@ -190,7 +195,7 @@ mod tests {
             let places = (0..1000).map(|index| word(0x2000_0000_0000 + index * 8 * (1 + index % 97)));
             for place in places.clone() {
                 let known = table.find(place).1;
-                table.find(place).0.begin(place.address as u128, Message::default());
+                table.find(place).0.begin(stored(place.address), Message::default());
                 assert!(!known || place.address % 97 != 1);
             }
             for place in places {

@@ -20,6 +20,30 @@ pub struct Memory {
     pub sync: Sync,
     model: Model,
     table: Table,
+    /// How many stores there have been in the execution.
+    stores: StoreId,
+    latest: Option<Touched>,
+}
+
+/// Numbers the stores of an execution, also those that were not announced and only found.
+pub type StoreId = u32;
+
+/// A store, for whoever reads it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored {
+    pub(super) number: StoreId,
+    pub(super) value: u128,
+}
+
+/// Which stores an access had to do with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The order of what it came to: that of its failure, for a compare-exchange that failed.
+    pub order: Order,
+    /// The store that it read.
+    pub read: Option<StoreId>,
+    /// The store that it made, and the one right before it in modification order.
+    pub made: Option<[StoreId; 2]>,
 }
 
 /// An access to memory.
@@ -57,7 +81,7 @@ impl<F: FnMut(usize) -> usize> Choose for F {}
 impl Memory {
     /// Memory that follows this model.
     pub fn new(model: Model) -> Memory {
-        Memory { sync: Sync::default(), model, table: Table::default() }
+        Memory { sync: Sync::default(), model, table: Table::default(), stores: 0, latest: None }
     }
 
     /// The model.
@@ -70,6 +94,13 @@ impl Memory {
     pub fn begin(&mut self) {
         self.sync.begin();
         self.table.clear();
+        self.stores = 0;
+        self.latest = None;
+    }
+
+    /// Which stores the latest access had to do with.
+    pub fn latest(&self) -> Option<Touched> {
+        self.latest
     }
 
     /// A load; returns what it reads.
@@ -78,11 +109,15 @@ impl Memory {
         let Access { thread, order, .. } = access;
         let (weak, newest_only) = (self.is_weak_for(access), self.keeps_newest_only());
         let (sync, history) = self.find(access);
-        if newest_only {
-            return history.load_newest(sync, thread, order);
-        }
-        let back = pick(weak, || history.older_to_read(sync, thread, order, |_| true), choose);
-        history.load(sync, thread, order, back, |_| true)
+        let read = match newest_only {
+            true => history.load_newest(sync, thread, order),
+            false => {
+                let back = pick(weak, || history.older_to_read(sync, thread, order, |_| true), choose);
+                history.load(sync, thread, order, back, |_| true)
+            }
+        };
+        self.latest = Some(Touched { order, read: Some(read.number), made: None });
+        read.value
     }
 
     /// A store. Returns whether it is the newest, so that memory is to hold its value.
@@ -90,25 +125,30 @@ impl Memory {
     pub fn store(&mut self, access: Access, value: u128, choose: impl Choose) -> bool {
         let Access { thread, order, .. } = access;
         let (weak, newest_only) = (self.is_weak_for(access), self.keeps_newest_only());
+        let number = self.next_store();
         let (sync, history) = self.find(access);
         if newest_only {
-            history.replace_newest(sync, thread, order, value);
+            let after = history.replace_newest(sync, thread, order, Stored { number, value });
+            self.latest = Some(Touched { order, read: None, made: Some([number, after]) });
             return true;
         }
         let back = pick(weak, || history.newer_than_store(sync, thread, order), choose);
-        history.store(sync, thread, order, value, back);
+        let after = history.store(sync, thread, order, Stored { number, value }, back);
+        self.latest = Some(Touched { order, read: None, made: Some([number, after]) });
         back == 0
     }
 
     /// A read-modify-write that reads what memory holds.
     #[inline]
     pub fn rmw(&mut self, access: Access, written: u128) {
-        let newest_only = self.keeps_newest_only();
+        let (newest_only, number) = (self.keeps_newest_only(), self.next_store());
         let (sync, history) = self.find(access);
-        match newest_only {
-            true => history.modify_newest(sync, access.thread, access.order, written),
-            false => history.rmw(sync, access.thread, access.order, written),
-        }
+        let stored = Stored { number, value: written };
+        let read = match newest_only {
+            true => history.modify_newest(sync, access.thread, access.order, stored),
+            false => history.rmw(sync, access.thread, access.order, stored),
+        };
+        self.latest = Some(Touched { order: access.order, read: Some(read), made: Some([number, read]) });
     }
 
     /// A compare-exchange, with the memory order of its failure; returns what it reads. It succeeds if that is `expected`.
@@ -123,22 +163,29 @@ impl Memory {
     ) -> u128 {
         let Access { thread, order, held, .. } = access;
         let (weak, newest_only) = (self.is_weak_for(access), self.keeps_newest_only());
+        let number = self.next_store();
         let (sync, history) = self.find(access);
         if newest_only {
             if held != expected {
-                return history.load_newest(sync, thread, failure);
+                let read = history.load_newest(sync, thread, failure);
+                self.latest = Some(Touched { order: failure, read: Some(read.number), made: None });
+                return read.value;
             }
-            history.modify_newest(sync, thread, order, new);
+            let read = history.modify_newest(sync, thread, order, Stored { number, value: new });
+            self.latest = Some(Touched { order, read: Some(read), made: Some([number, read]) });
             return expected;
         }
         // It may fail where it could succeed, by reading an older store of another value.
         let differs = |value| value != expected;
         let back = pick(weak, || history.older_to_read(sync, thread, failure, differs), choose);
         if back == 0 && held == expected {
-            history.rmw(sync, thread, order, new);
+            let read = history.rmw(sync, thread, order, Stored { number, value: new });
+            self.latest = Some(Touched { order, read: Some(read), made: Some([number, read]) });
             return expected;
         }
-        history.load(sync, thread, failure, back, differs)
+        let read = history.load(sync, thread, failure, back, differs);
+        self.latest = Some(Touched { order: failure, read: Some(read.number), made: None });
+        read.value
     }
 
     /// A fence.
@@ -159,6 +206,12 @@ impl Memory {
     }
 
     #[inline]
+    fn next_store(&mut self) -> StoreId {
+        self.stores += 1;
+        self.stores
+    }
+
+    #[inline]
     fn is_weak_for(&self, access: Access) -> bool {
         self.model == Model::Rc11 && access.trust == Trust::Nothing
     }
@@ -167,11 +220,12 @@ impl Memory {
     #[inline]
     fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
         let (history, known) = self.table.find(place);
-        if !known && trust != Trust::PartlySeen {
-            history.begin(held, Message::default());
-        } else if !known || history.newest() != held {
+        if !known || history.newest() != held {
+            self.stores += 1;
+            let found = Stored { number: self.stores, value: held };
             // Where code wrote that is not instrumented, it may have meant to synchronise.
-            history.begin(held, self.sync.release_all());
+            let is_new = !known && trust != Trust::PartlySeen;
+            history.begin(found, if is_new { Message::default() } else { self.sync.release_all() });
         }
         (&mut self.sync, history)
     }
