@@ -304,6 +304,29 @@ pub struct Event {
     /// Set where this event comes after one of another thread: why the threads changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switch>,
+    /// The write that it reads, if it is an access that reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_from: Option<Write>,
+    /// The write right before its own in modification order, if it is an access that writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrites: Option<Write>,
+    /// The events of other threads that happened before this one, and of which its thread had not known: the last of each
+    /// thread, and none that follows from another. Spawning, joining, locks and everything else that orders threads is
+    /// among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synchronises_with: Vec<u32>,
+}
+
+/// A write to a place, as others refer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Write {
+    /// What the place held before any event wrote it.
+    Initial,
+    /// A write that is no event of the trace: a plain one, one of the standard library, or one that was left out.
+    Unseen,
+    /// The event of this number.
+    Event(u32),
 }
 
 /// Why the thread before this one stopped running.
@@ -349,10 +372,13 @@ pub enum Action {
     },
     /// An atomic read-modify-write: `op` is `swap`, `fetch_add`, ...
     Rmw { place: Place, order: Order, op: String, read: Value, written: Value },
-    /// A compare-exchange; `read` equals `expected` exactly if it succeeded; `newest` if what it read is an older value.
+    /// A compare-exchange; `read` equals `expected` exactly if it succeeded; `newest` if what it read is an older value;
+    /// `failure` is the order of the load that it was, if it failed and that order is another.
     Cas {
         place: Place,
         order: Order,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Order>,
         expected: Value,
         new: Value,
         read: Value,

@@ -10,7 +10,7 @@ use std::{fmt, fs};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use crate::failure::{FORMAT, Failure};
+use crate::failure::{FORMAT, Failure, Write};
 
 /// Why a failure file could not be read. Every message is one sentence that says what to do.
 #[derive(Debug)]
@@ -191,6 +191,17 @@ fn check(failure: &Failure) -> Result<(), String> {
         }
         if node.caller.is_some_and(|caller| caller as usize >= index) {
             return Err(format!("the caller of stack {index} does not come before it"));
+        }
+    }
+    for (number, event) in trace.events.iter().enumerate() {
+        let writes = [event.reads_from, event.overwrites].into_iter().flatten();
+        let events = writes.filter_map(|write| match write {
+            Write::Event(event) => Some(event),
+            Write::Initial | Write::Unseen => None,
+        });
+        let known = event.synchronises_with.iter().copied();
+        if let Some(other) = events.chain(known).find(|&other| other as usize >= trace.events.len()) {
+            return Err(format!("event {number} refers to event {other}, which is not there"));
         }
     }
     let waits = failure.threads.iter().filter_map(|thread| match thread.end {

@@ -15,14 +15,15 @@ use raddle_report::failure::{
 use crate::build;
 use crate::fault;
 use crate::holders::Holders;
+use crate::links::{Links, links};
 use crate::scenario;
 
 /// The failure that an execution is, with everything that debug information can add.
 pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
     let mut explainer = Explainer::new(program);
     let mut events = Vec::with_capacity(trace.events.len());
-    for event in &trace.events {
-        events.push(explainer.event(event));
+    for (event, links) in trace.events.iter().zip(links(trace)) {
+        events.push(explainer.event(event, links));
     }
     let holders = Holders::of(trace);
     let threads = explainer.threads(found, trace, &holders);
@@ -162,13 +163,16 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    fn event(&mut self, event: &trace::Event) -> failure::Event {
+    fn event(&mut self, event: &trace::Event, links: Links) -> failure::Event {
         let at = self.stack(&event.stack);
         failure::Event {
             thread: event.thread.into(),
             action: self.action(event),
             at,
             switch: event.switch.map(switch),
+            reads_from: links.reads_from,
+            overwrites: links.overwrites,
+            synchronises_with: links.synchronises_with,
         }
     }
 
@@ -209,6 +213,7 @@ impl<'a> Explainer<'a> {
                     None => failure::Action::Cas {
                         place,
                         order: order(by),
+                        failure: failure_order(event).filter(|&failure| failure != by).map(order),
                         expected: Value(expected),
                         new: Value(new),
                         read: Value(read),
@@ -390,6 +395,11 @@ fn kind_of_wait(function: &str) -> Option<&'static str> {
             _ => return None,
         })
     })
+}
+
+/// The order of a compare-exchange that failed.
+fn failure_order(event: &trace::Event) -> Option<Order> {
+    event.links.touched.filter(|touched| touched.made.is_none()).map(|touched| touched.order)
 }
 
 /// Whether a frame is Raddle's: the machine below the code under test, or the closure's caller above it. Intercepted

@@ -66,6 +66,7 @@ mod explain;
 mod explorer;
 mod fault;
 mod holders;
+mod links;
 mod operation;
 pub mod options;
 mod replay;

@@ -39,7 +39,7 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
                 None => format!("{name}.{op}({}) -> {before}, now {after}", only(*order)),
             }
         }
-        Action::Cas { place, order, expected, new, read, newest } => {
+        Action::Cas { place, order, expected, new, read, newest, .. } => {
             let size = place.size;
             let result = if read == expected { "Ok" } else { "Err" };
             format!(
