@@ -32,7 +32,8 @@ pub(crate) enum Command {
     /// Run the failing execution of a failure file again
     #[command(after_help = EXIT_CODES)]
     Replay(ReplayArgs),
-    /// Print the report of a failure file without running anything
+    /// Print the report of a failure file, or draw its execution graph, without running anything
+    #[command(after_help = EXIT_CODES)]
     Show(ShowArgs),
     /// See a bug found, in a small queue that comes with Raddle
     Demo(DemoArgs),
@@ -109,6 +110,18 @@ pub(crate) struct ReplayArgs {
 pub(crate) struct ShowArgs {
     /// The failure file
     pub(crate) file: PathBuf,
+    /// Print the execution graph: what read what, what happened before what, what was missed
+    #[arg(long, group = "form")]
+    pub(crate) graph: bool,
+    /// Print the execution graph in the language of Graphviz
+    #[arg(long, group = "form")]
+    pub(crate) dot: bool,
+    /// Print the execution graph as an SVG image
+    #[arg(long, group = "form")]
+    pub(crate) svg: bool,
+    /// Write to this file instead, which must not exist yet
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: crate::cargo::options::Output,
 }

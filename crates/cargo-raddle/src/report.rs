@@ -14,6 +14,10 @@ pub(crate) fn read(path: &Path) -> Result<Failure> {
 
 /// The report of a failure from `path`.
 pub(crate) fn render(failure: &Failure, path: &Path, terminal: &Terminal) -> String {
-    let style = Style { width: terminal.columns.into(), colour: terminal.color, ..Style::detect() };
-    raddle_report::render(failure, style, Some(path))
+    raddle_report::render(failure, style(terminal), Some(path))
+}
+
+/// How pages look on a terminal.
+pub(crate) fn style(terminal: &Terminal) -> Style {
+    Style { width: terminal.columns.into(), colour: terminal.color, ..Style::detect() }
 }

@@ -71,6 +71,42 @@ fn a_report_is_shown_without_a_build() {
 }
 
 #[test]
+fn execution_graphs_are_drawn_or_the_reason_is_said() {
+    let fixture = Fixture::new("suite");
+    fixture.write("none.json", &failure("suite@test:environment", &[]));
+    for form in ["--graph", "--dot", "--svg"] {
+        let run = fixture.run(&format!("show none.json {form}")).exits(2).complains("cannot draw none.json");
+        assert_eq!(run.stderr.lines().count(), 1, "{run}");
+        fixture.run(&format!("show missing.json {form}")).exits(2).complains("there is no file missing.json");
+    }
+    fixture.run("show none.json --dot --svg").exits(2).complains("cannot be used with");
+
+    let place = serde_json::json!({ "name": "x", "address": 64, "size": 4 });
+    let access = serde_json::json!({ "place": place, "order": "relaxed", "value": "1" });
+    let mut drawn: serde_json::Value = serde_json::from_str(&failure("suite@test:environment", &[])).unwrap();
+    drawn["trace"]["events"] = serde_json::json!([
+        { "thread": 0, "action": { "store": access }, "overwrites": "initial" },
+        { "thread": 1, "action": { "load": access }, "reads_from": { "event": 0 } },
+    ]);
+    fixture.write("drawn.json", &drawn.to_string());
+    fixture.run("show drawn.json").exits(0).prints("the reason of the failure");
+    fixture.run("show drawn.json --graph").exits(0).prints("reads 1");
+    fixture.run("show drawn.json --dot").exits(0).prints("e0 -> e1");
+    fixture.run("show drawn.json --svg -o graph.svg").exits(0);
+    let image = std::fs::read_to_string(fixture.path().join("graph.svg")).unwrap();
+    assert!(image.starts_with("<svg ") && image.ends_with("</svg>\n"));
+    fixture.run("show drawn.json --dot -o graph.svg").exits(2).complains("graph.svg exists already");
+    assert_eq!(std::fs::read_to_string(fixture.path().join("graph.svg")).unwrap(), image);
+    fixture.run("show drawn.json --svg -o no/such/place.svg").exits(2).complains("cannot create");
+    drawn["trace"]["events"][1]["reads_from"]["event"] = 7.into();
+    fixture.write("broken.json", &drawn.to_string());
+    fixture
+        .run("show broken.json --graph")
+        .exits(2)
+        .complains("event 1 refers to event 7, which is not there");
+}
+
+#[test]
 fn nextest_runs_instrumented_tests() {
     let installed =
         Command::new("cargo").args(["nextest", "--version"]).output().is_ok_and(|o| o.status.success());

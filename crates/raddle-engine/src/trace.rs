@@ -197,7 +197,9 @@ impl Action {
     /// Whether the action hands on what its thread has done: the thread's time goes on with it.
     pub(crate) fn releases(&self) -> bool {
         match *self {
-            Action::Store { order, .. } | Action::Rmw { order, .. } | Action::Fence { order } => order.releases(),
+            Action::Store { order, .. } | Action::Rmw { order, .. } | Action::Fence { order } => {
+                order.releases()
+            }
             Action::Cas { order, expected, read, .. } => expected == read && order.releases(),
             Action::Spawn { .. } => true,
             _ => false,

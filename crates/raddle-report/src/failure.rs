@@ -422,6 +422,33 @@ pub enum Action {
     Note { text: String },
 }
 
+impl Action {
+    /// The place that it touched.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Action::Load { place, .. }
+            | Action::Store { place, .. }
+            | Action::Rmw { place, .. }
+            | Action::Cas { place, .. }
+            | Action::Access { place, .. }
+            | Action::Wait { place, .. }
+            | Action::Woken { place, .. }
+            | Action::Wake { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+
+    /// The value that an atomic access wrote.
+    pub fn written(&self) -> Option<Value> {
+        match *self {
+            Action::Store { value, .. } => Some(value),
+            Action::Rmw { written, .. } => Some(written),
+            Action::Cas { expected, new, read, .. } => (expected == read).then_some(new),
+            _ => None,
+        }
+    }
+}
+
 /// A memory location that an event touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {

@@ -5,13 +5,18 @@
 //!
 //! - [`failure`]: the model.
 //! - [`file`](mod@file): the failure file, its errors and its format (`FORMAT.md`).
+//! - [`graph`]: the execution graph: what read what, what happened before what, and why that was possible.
+//! - [`picture`]: the execution graph drawn, in the terminal, for Graphviz and as SVG.
 //! - [`terminal`]: the page in the terminal.
 #![forbid(unsafe_code)]
 
 pub mod failure;
 pub mod file;
+pub mod graph;
+pub mod picture;
 pub mod terminal;
 
 pub use failure::{Failure, Kind};
 pub use file::FileError;
-pub use terminal::{Style, render};
+pub use picture::{NoGraph, render_graph, to_dot, to_svg};
+pub use terminal::{Style, render, render_why};

@@ -11,6 +11,7 @@ use raddle_reflect::{Program, Site};
 use raddle_report::failure::{
     self, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
 };
+use raddle_report::graph::straighten;
 
 use crate::build;
 use crate::fault;
@@ -30,7 +31,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     let fault = explainer.fault(&found.outcome, trace);
     let place = fault.as_ref().and_then(|fault| fault.place.as_ref());
     let message = message(found, &threads, place);
-    Failure {
+    let mut failure = Failure {
         format: failure::FORMAT,
         test,
         kind: kind(&found.outcome),
@@ -51,7 +52,9 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
             omitted: trace.omitted,
         },
         file: None,
-    }
+    };
+    straighten(&mut failure);
+    failure
 }
 
 pub(crate) fn kind(outcome: &Outcome) -> Kind {

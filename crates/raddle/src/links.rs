@@ -45,14 +45,17 @@ impl Stores {
     fn of(events: &[Event]) -> Stores {
         let mut stores = Stores::default();
         for (at, event) in events.iter().enumerate() {
-            let (Some(touched), Some(address)) = (event.links.touched, event.action.address()) else { continue };
+            let (Some(touched), Some(address)) = (event.links.touched, event.action.address()) else {
+                continue;
+            };
             if let Some(read) = touched.read {
                 stores.place(address, read);
             }
             if let Some([made, before]) = touched.made {
                 let place = stores.place(address, before);
                 let order = &mut stores.places[place].1;
-                let rank = order.iter().position(|&store| store == before).map_or(order.len(), |rank| rank + 1);
+                let rank =
+                    order.iter().position(|&store| store == before).map_or(order.len(), |rank| rank + 1);
                 order.insert(rank, made);
                 stores.place_of.insert(made, place);
                 stores.events.insert(made, at as u32);
@@ -137,5 +140,99 @@ impl Ordered {
         self.known.push(known);
         self.made.entry(me).or_default().push((at as u32, time));
         edges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_engine::event::Order;
+    use raddle_engine::memory::Touched;
+    use raddle_engine::trace::{self, Action};
+
+    use super::*;
+
+    fn event(thread: ThreadId, address: usize, links: trace::Links) -> Event {
+        let action = Action::Load { address, size: 4, order: Order::Relaxed, value: 0, newest: 0 };
+        Event { thread, action, name: None, stack: Vec::new(), switch: None, links }
+    }
+
+    fn access(address: usize, read: Option<StoreId>, made: Option<[StoreId; 2]>) -> Event {
+        let touched = Some(Touched { order: Order::Relaxed, read, made });
+        event(0, address, trace::Links { touched, moment: None })
+    }
+
+    #[track_caller]
+    fn check(events: Vec<Event>, expected: &[(Option<Write>, Option<Write>)]) {
+        let mut trace = Trace::new(100, 0);
+        trace.events = events;
+        let found: Vec<_> =
+            links(&trace).into_iter().map(|links| (links.reads_from, links.overwrites)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn numbers_of_stores_become_numbers_of_events() {
+        use Write::*;
+        check(
+            vec![
+                access(8, Some(1), None),
+                access(8, None, Some([2, 1])),
+                access(16, None, Some([4, 3])),
+                access(8, Some(2), Some([5, 2])),
+                access(8, Some(1), None),
+            ],
+            &[
+                (Some(Initial), None),
+                (None, Some(Initial)),
+                (None, Some(Initial)),
+                (Some(Event(1)), Some(Event(1))),
+                (Some(Initial), None),
+            ],
+        );
+    }
+
+    /// A store that comes between two others changes what the second one overwrites.
+    #[test]
+    fn modification_order_is_that_of_the_end() {
+        use Write::*;
+        check(
+            vec![access(8, None, Some([2, 1])), access(8, None, Some([3, 2])), access(8, None, Some([4, 2]))],
+            &[(None, Some(Initial)), (None, Some(Event(2))), (None, Some(Event(0)))],
+        );
+    }
+
+    /// A value that no event left where events had been is the work of something else.
+    #[test]
+    fn what_nobody_wrote_is_unseen() {
+        use Write::*;
+        check(
+            vec![access(8, None, Some([2, 1])), access(8, Some(7), None), access(8, None, Some([8, 7]))],
+            &[(None, Some(Initial)), (Some(Unseen), None), (None, Some(Unseen))],
+        );
+    }
+
+    #[test]
+    fn only_the_latest_of_what_is_new_is_named() {
+        let at = |thread: ThreadId, time: u32, clock: &[u32]| {
+            let moment = Some((time, clock.to_vec()));
+            event(thread, 8, trace::Links { touched: None, moment })
+        };
+        let mut trace = Trace::new(100, 0);
+        trace.events = vec![
+            at(0, 1, &[1, 0, 0]),
+            at(0, 1, &[2, 0, 0]),
+            // Knows both, names the second.
+            at(1, 1, &[1, 1, 0]),
+            at(1, 1, &[1, 2, 0]),
+            // Knows the first thread by way of the second.
+            at(2, 1, &[1, 1, 1]),
+            // Knows what its thread knew, and what came later.
+            at(0, 2, &[3, 0, 0]),
+            at(2, 1, &[2, 1, 1]),
+            at(2, 1, &[2, 1, 1]),
+        ];
+        let found: Vec<_> = links(&trace).into_iter().map(|links| links.synchronises_with).collect();
+        let none = Vec::new;
+        assert_eq!(found, [none(), none(), vec![1], none(), vec![3], none(), vec![5], none()]);
     }
 }

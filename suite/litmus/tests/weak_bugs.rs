@@ -8,14 +8,21 @@ use std::thread;
 use litmus::Model;
 use litmus::check::explorer;
 use raddle::Kind;
+use raddle_report::{Style, render_why};
 
-/// The code is broken, but only under weak memory.
+/// The code is broken, but only under weak memory. The snapshot of this name says why.
 #[track_caller]
-fn breaks(body: impl Fn()) {
+fn breaks(name: &str, body: impl Fn()) {
     assert!(explorer(Model::Sc).run(&body).complete);
     match explorer(Model::Rc11).try_run(&body) {
         Ok(report) => panic!("no failure in {} executions under RC11", report.executions),
-        Err(failure) => assert_eq!(failure.kind, Kind::Panic, "{}", failure.message),
+        Err(failure) => {
+            assert_eq!(failure.kind, Kind::Panic, "{}", failure.message);
+            insta::assert_snapshot!(
+                name,
+                render_why(&failure, Style { width: 120, colour: false, unicode: true })
+            );
+        }
     }
 }
 
@@ -73,9 +80,9 @@ mod message_passing {
 
     #[test]
     fn needs_release_and_acquire() {
-        breaks(|| pass(Relaxed, Relaxed));
-        breaks(|| pass(Release, Relaxed));
-        breaks(|| pass(Relaxed, Acquire));
+        breaks("message_relaxed", || pass(Relaxed, Relaxed));
+        breaks("message_released_only", || pass(Release, Relaxed));
+        breaks("message_acquired_only", || pass(Relaxed, Acquire));
         passes(|| pass(Release, Acquire));
     }
 
@@ -97,9 +104,9 @@ mod message_passing {
                 },
             );
         };
-        breaks(|| pass(None, Some(Acquire)));
-        breaks(|| pass(Some(Release), None));
-        breaks(|| pass(Some(Acquire), Some(Release)));
+        breaks("message_without_release_fence", || pass(None, Some(Acquire)));
+        breaks("message_without_acquire_fence", || pass(Some(Release), None));
+        breaks("message_with_wrong_fences", || pass(Some(Acquire), Some(Release)));
         passes(|| pass(Some(Release), Some(Acquire)));
     }
 
@@ -110,18 +117,18 @@ mod message_passing {
             let (message, ready) = (AtomicU32::new(0), AtomicBool::new(false));
             both(
                 || {
-                    message.store(42, Relaxed);
+                    message.store(7, Relaxed);
                     ready.store(true, store);
                 },
                 || {
                     while !ready.load(load) {
                         std::hint::spin_loop();
                     }
-                    assert_eq!(message.load(Relaxed), 42);
+                    assert_eq!(message.load(Relaxed), 7);
                 },
             );
         };
-        breaks(|| pass(Relaxed, Acquire));
+        breaks("message_to_one_that_waits", || pass(Relaxed, Acquire));
         // Nothing to choose here: the receiver goes on once, with the message.
         for model in Model::ALL {
             let report = explorer(model).run(|| pass(Release, Acquire));
@@ -163,8 +170,8 @@ mod peterson {
 
     #[test]
     fn needs_sequential_consistency() {
-        breaks(|| exclude(Relaxed, Relaxed));
-        breaks(|| exclude(Acquire, Release));
+        breaks("peterson_relaxed", || exclude(Relaxed, Relaxed));
+        breaks("peterson_acquire_release", || exclude(Acquire, Release));
         passes(|| exclude(SeqCst, SeqCst));
     }
 }
@@ -208,8 +215,8 @@ mod dekker {
 
     #[test]
     fn needs_sequential_consistency() {
-        breaks(|| exclude(Relaxed, Relaxed));
-        breaks(|| exclude(Acquire, Release));
+        breaks("dekker_relaxed", || exclude(Relaxed, Relaxed));
+        breaks("dekker_acquire_release", || exclude(Acquire, Release));
         passes(|| exclude(SeqCst, SeqCst));
     }
 }
@@ -232,7 +239,7 @@ mod spin_lock {
 
     #[test]
     fn needs_release() {
-        breaks(|| exclude(Relaxed));
+        breaks("spin_lock_relaxed", || exclude(Relaxed));
         passes(|| exclude(Release));
     }
 }
@@ -268,7 +275,7 @@ mod sequence_lock {
 
     #[test]
     fn needs_fences() {
-        breaks(|| read_while_written(false));
+        breaks("sequence_lock_without_fences", || read_while_written(false));
         passes(|| read_while_written(true));
     }
 }
@@ -304,9 +311,9 @@ mod double_checked_initialisation {
 
     #[test]
     fn needs_release_and_acquire() {
-        breaks(|| initialise(Relaxed, Relaxed));
-        breaks(|| initialise(Relaxed, Release));
-        breaks(|| initialise(Acquire, Relaxed));
+        breaks("double_checked_relaxed", || initialise(Relaxed, Relaxed));
+        breaks("double_checked_released_only", || initialise(Relaxed, Release));
+        breaks("double_checked_acquired_only", || initialise(Acquire, Relaxed));
         passes(|| initialise(Acquire, Release));
     }
 }
@@ -351,9 +358,9 @@ mod hazard_pointers {
 
     #[test]
     fn need_a_fence_on_both_sides() {
-        breaks(|| protect(false, false));
-        breaks(|| protect(false, true));
-        breaks(|| protect(true, false));
+        breaks("hazard_pointers_without_fences", || protect(false, false));
+        breaks("hazard_pointers_without_reader_fence", || protect(false, true));
+        breaks("hazard_pointers_without_writer_fence", || protect(true, false));
         passes(|| protect(true, true));
     }
 }
@@ -439,7 +446,7 @@ mod work_stealing {
 
     #[test]
     fn needs_fences() {
-        breaks(|| race_for_two_items(false));
+        breaks("work_stealing_without_fences", || race_for_two_items(false));
         passes(|| race_for_two_items(true));
     }
 }
@@ -463,9 +470,9 @@ mod store_buffering {
 
     #[test]
     fn needs_sequential_consistency() {
-        breaks(|| exchange(Relaxed, Relaxed, false));
-        breaks(|| exchange(Release, Acquire, false));
-        breaks(|| exchange(SeqCst, Acquire, false));
+        breaks("store_buffering_relaxed", || exchange(Relaxed, Relaxed, false));
+        breaks("store_buffering_acquire_release", || exchange(Release, Acquire, false));
+        breaks("store_buffering_half_seq_cst", || exchange(SeqCst, Acquire, false));
         passes(|| exchange(SeqCst, SeqCst, false));
         passes(|| exchange(Relaxed, Relaxed, true));
     }
@@ -497,7 +504,7 @@ mod release_sequence {
 
     #[test]
     fn is_continued_by_read_modify_writes_alone() {
-        breaks(|| publish(false));
+        breaks("release_sequence_broken", || publish(false));
         passes(|| publish(true));
     }
 }

@@ -17,7 +17,9 @@ impl Engine {
         use Action::*;
         match (&self.exhaustive, action) {
             (Some(graph), Load { address, .. } | Store { address, .. } | Rmw { address, .. })
-            | (Some(graph), Cas { address, .. } | Wait { address, .. }) => graph.touched(self.current, *address),
+            | (Some(graph), Cas { address, .. } | Wait { address, .. }) => {
+                graph.touched(self.current, *address)
+            }
             // A wait looks at memory itself.
             (None, Load { .. } | Store { .. } | Rmw { .. } | Cas { .. }) => self.memory.as_ref()?.latest(),
             _ => None,

@@ -537,7 +537,8 @@ impl Exhaustive {
     pub(crate) fn touched(&self, thread: ThreadId, address: usize) -> Option<Touched> {
         let (graph, id) = (self.graph(), self.made.checked_sub(1)? as EventId);
         let event = graph.event(id);
-        if event.thread != thread || event.place == NONE || self.places.address(event.place) != Some(address) {
+        if event.thread != thread || event.place == NONE || self.places.address(event.place) != Some(address)
+        {
             return None;
         }
         let number = |write: EventId| if write == INIT { INIT - event.place } else { write };
@@ -552,7 +553,7 @@ impl Exhaustive {
     /// When the thread's latest event happened, and what of each thread had happened before it: how many events.
     pub(crate) fn moment(&self, thread: ThreadId) -> Option<(u32, Vec<u32>)> {
         let last = self.graph().last_of(thread)?;
-        Some((self.event(last).po + 1, self.graph().happened_before(last)?.to_vec()))
+        Some((self.event(last).po + 1, self.graph().happened_before(last).to_vec()))
     }
 
     /// How many events the execution has made.

@@ -158,10 +158,13 @@ impl Graph {
         self.last_of(thread).map_or(0, |last| self.event(last).past)
     }
 
-    /// How many events of each thread happened before an event, itself included. Not known under sequential consistency, which
-    /// does not need it.
-    pub(crate) fn happened_before(&self, id: EventId) -> Option<&[u32]> {
-        (self.model == Model::Rc11).then(|| self.hb.row(id as usize))
+    /// How many events of each thread happened before an event, itself included.
+    pub(crate) fn happened_before(&self, id: EventId) -> &[u32] {
+        match self.model {
+            // Everything that is read is known.
+            Model::Sc => self.prefix.row(id as usize),
+            Model::Rc11 => self.hb.row(id as usize),
+        }
     }
 
     pub(crate) fn co(&self, place: PlaceId) -> &[EventId] {

@@ -17,7 +17,7 @@
 
 use super::clock::{Clock, Time};
 use super::sync::{Message, Sync};
-use super::weak::{Stored, StoreId};
+use super::weak::{StoreId, Stored};
 use crate::event::Order;
 use crate::thread::ThreadId;
 

@@ -242,3 +242,35 @@ fn pick(weak: bool, others: impl FnOnce() -> usize, mut choose: impl Choose) -> 
         others => choose(1 + others),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_are_told_apart_by_their_numbers() {
+        let place = Place { address: 64, size: 4 };
+        let access =
+            |held: u128| Access { thread: 0, place, order: Order::Relaxed, held, trust: Trust::Nothing };
+        let mut memory = Memory::new(Model::Rc11);
+        memory.begin();
+        let newest = |_: usize| 0;
+        let touched = |memory: &Memory| memory.latest().map(|latest| (latest.read, latest.made));
+
+        memory.load(access(5), newest);
+        let (Some(initial), None) = touched(&memory).unwrap() else { panic!("it reads and does not write") };
+        memory.store(access(5), 5, newest);
+        let (None, Some([first, before])) = touched(&memory).unwrap() else { panic!("it only writes") };
+        assert!(before == initial && first != initial, "equal values are different stores");
+        memory.rmw(access(5), 6);
+        let (Some(read), Some([second, before])) = touched(&memory).unwrap() else { panic!("it does both") };
+        assert!(read == first && before == first && second != first);
+        memory.compare_exchange(Access { order: Order::SeqCst, ..access(6) }, Order::Acquire, 5, 7, newest);
+        let failed = memory.latest().unwrap();
+        assert_eq!((failed.order, failed.read, failed.made), (Order::Acquire, Some(second), None));
+        // Something else wrote there.
+        memory.load(access(9), newest);
+        let (Some(unseen), None) = touched(&memory).unwrap() else { panic!("it reads and does not write") };
+        assert!(![initial, first, second].contains(&unseen));
+    }
+}

@@ -6,48 +6,48 @@ use crate::failure::{Frame, Trace};
 
 /// The calls around an event, outermost first, and the line of code that made it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls {
-    pub(super) levels: Vec<Level>,
+pub(crate) struct Calls {
+    pub(crate) levels: Vec<Level>,
     /// How many of the levels are the program's own; the one after them is what it called of the standard library.
-    pub(super) own: usize,
-    pub(super) line: Option<String>,
+    pub(crate) own: usize,
+    pub(crate) line: Option<String>,
     /// Whether it only counts handles, in `Arc` or `Weak`.
-    pub(super) counts: bool,
+    pub(crate) counts: bool,
 }
 
 impl Calls {
     /// Whether the standard library did it, in a function that the program called.
-    pub(super) fn is_in_std(&self) -> bool {
+    pub(crate) fn is_in_std(&self) -> bool {
         self.in_std().is_some()
     }
 
     /// The function of the standard library that the program called.
-    pub(super) fn in_std(&self) -> Option<&str> {
+    pub(crate) fn in_std(&self) -> Option<&str> {
         self.levels.get(self.own).map(|level| level.function.as_str())
     }
 }
 
 /// One call: two events with the same level are taken to be under the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Level {
-    pub(super) function: String,
+pub(crate) struct Level {
+    pub(crate) function: String,
     /// The line of the call, and everything outside it.
     caller: Option<u32>,
     /// The line of the call, for people.
-    pub(super) called_at: Option<String>,
+    pub(crate) called_at: Option<String>,
 }
 
 /// How the name of a closure ends.
 const CLOSURE: &str = "::{closure}";
 
 /// Names lines of code as shortly as can be told apart.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     /// Each file's short name.
     short: BTreeMap<String, String>,
 }
 
 impl Lines {
-    pub(super) fn of(trace: &Trace) -> Lines {
+    pub(crate) fn of(trace: &Trace) -> Lines {
         let files: std::collections::BTreeSet<&str> = trace
             .frames
             .iter()
@@ -70,7 +70,7 @@ impl Lines {
     }
 
     /// `queue.rs:12`.
-    pub(super) fn name(&self, frame: &Frame) -> Option<String> {
+    pub(crate) fn name(&self, frame: &Frame) -> Option<String> {
         let file = frame.file.as_deref()?;
         let file = self.short.get(file).map_or(file, String::as_str);
         Some(match frame.line {
@@ -81,7 +81,7 @@ impl Lines {
 }
 
 /// The calls around a stack of the trace.
-pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
+pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     // Innermost first.
     let mut stack = Vec::new();
     let mut next = at;
@@ -126,7 +126,7 @@ pub(super) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
 }
 
 /// A function's last two names: `my_crate::queue::Queue<T>::push` is `Queue::push`.
-pub(super) fn short(function: &str) -> String {
+pub(crate) fn short(function: &str) -> String {
     // `<my_crate::Queue<T> as Drop>::drop` is `Queue::drop`.
     if let Some(rest) = function.strip_prefix('<')
         && let Some((of, method)) = split_qualified(rest)

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::calls::Calls;
-use super::places::{Places, place};
+use super::places::Places;
 use crate::failure::{Action, Event, Failure, ThreadEnd};
 
 /// What an event has to do with the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interest {
+pub(crate) enum Interest {
     /// It concerns more than its own thread.
     Shown,
     /// It concerns data that no other thread touches.
@@ -22,7 +22,7 @@ pub(super) enum Interest {
 }
 
 /// What each event of a failure has to do with it.
-pub(super) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
+pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
     let events = &failure.trace.events;
     let mut unwinding: BTreeMap<u32, usize> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
@@ -39,12 +39,12 @@ pub(super) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
             Action::Fence { .. } => false,
             // Whoever waits is waited for by someone.
             Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
-            action => place(action).is_none_or(|place| places.is_shared(place)),
+            action => action.place().is_none_or(|place| places.is_shared(place)),
         };
         // Unless the beginning is missing, there is one thread until it makes another.
         let alone = failure.trace.omitted == 0 && at < first_other;
         interest.push(match () {
-            () if alone && place(&event.action).is_some() => Interest::Before,
+            () if alone && event.action.place().is_some() => Interest::Before,
             () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
             () if around[at].counts => Interest::Count,
             () if shared => Interest::Shown,
@@ -53,7 +53,7 @@ pub(super) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
     }
     // A failure of one thread alone is told by what it did to its own data.
     let any = |interest: &[Interest]| {
-        events.iter().zip(interest).any(|(event, i)| place(&event.action).is_some() && *i == Interest::Shown)
+        events.iter().zip(interest).any(|(event, i)| event.action.place().is_some() && *i == Interest::Shown)
     };
     if !any(&interest) {
         let quiet = |interest: &&mut Interest| matches!(**interest, Interest::Own | Interest::Before);

@@ -1,18 +1,19 @@
 //! A failure as a page in the terminal: what went wrong, who waits for whom, and how it came about.
 
-mod calls;
+pub(crate) mod calls;
 mod fault;
-mod interest;
+pub(crate) mod interest;
 mod interleaving;
 mod layout;
-mod places;
+pub(crate) mod places;
 mod scenario;
 mod starter;
 mod style;
 mod summary;
-mod text;
+pub(crate) mod text;
 mod tidy;
-mod words;
+mod why;
+pub(crate) mod words;
 
 use std::path::Path;
 
@@ -41,6 +42,7 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
         scenario::table(scenario, &mut page);
         scenario::reasons(failure, &mut page);
     }
+    why::why_it_could_happen(failure, &mut page);
     let shown = starter::without_starter(failure);
     layout::interleaving(shown.as_ref().unwrap_or(failure), &mut page);
     if let Some(scenario) = &failure.scenario {
@@ -48,4 +50,12 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     }
     summary::how_to_replay(failure, file, &mut page);
     page.finish()
+}
+
+/// Renders why a failing execution was possible: which of its reads and writes no order explains, which synchronisation is
+/// missing, and which memory orders would have ruled it out. Empty if there is nothing to explain.
+pub fn render_why(failure: &Failure, style: Style) -> String {
+    let mut page = text::Page::new(style);
+    why::why_it_could_happen(failure, &mut page);
+    page.finish().trim_start().to_owned()
 }

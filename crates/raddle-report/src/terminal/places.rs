@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::failure::{Action, Failure, Place, ThreadEnd, Value};
 
 /// The places that the trace's events touched.
-pub(super) struct Places {
+pub(crate) struct Places {
     names: BTreeMap<u64, String>,
     /// Numbers for places without a name, in the order of their first events: shared ones, what values point to, others.
     numbers: BTreeMap<u64, usize>,
@@ -13,12 +13,12 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn of(failure: &Failure) -> Places {
+    pub(crate) fn of(failure: &Failure) -> Places {
         let mut places = Places { names: BTreeMap::new(), numbers: BTreeMap::new(), shared: BTreeSet::new() };
         let mut touched: BTreeMap<u64, (BTreeSet<u32>, bool)> = BTreeMap::new();
         let mut order = Vec::new();
         for event in &failure.trace.events {
-            let Some(place) = place(&event.action) else { continue };
+            let Some(place) = event.action.place() else { continue };
             let (threads, written) = touched.entry(place.address).or_insert_with(|| {
                 order.push(place.address);
                 Default::default()
@@ -49,7 +49,7 @@ impl Places {
     }
 
     /// The name of a static, local or field without the module it is in, or a number for a place without a name.
-    pub(super) fn name(&self, place: &Place) -> String {
+    pub(crate) fn name(&self, place: &Place) -> String {
         match (self.names.get(&place.address), self.numbers.get(&place.address)) {
             (Some(name), _) => name.clone(),
             (None, Some(number)) => format!("#{number}"),
@@ -58,7 +58,7 @@ impl Places {
     }
 
     /// A value that points somewhere: `&TAIL`, `&#3`, with the bits that are kept in the low end of a pointer, `&#3+1`.
-    pub(super) fn pointer(&self, value: Value, size: u8) -> Option<String> {
+    pub(crate) fn pointer(&self, value: Value, size: u8) -> Option<String> {
         let (address, bits) = pointed_to(value, size)?;
         let name = match (self.names.get(&address), self.numbers.get(&address)) {
             (Some(name), _) => name.clone(),
@@ -69,12 +69,12 @@ impl Places {
     }
 
     /// Whether more than one thread touched the place, and one wrote to it.
-    pub(super) fn is_shared(&self, place: &Place) -> bool {
+    pub(crate) fn is_shared(&self, place: &Place) -> bool {
         self.shared.contains(&place.address)
     }
 
     /// The numbered places with their addresses.
-    pub(super) fn numbered(&self) -> Vec<(usize, u64)> {
+    pub(crate) fn numbered(&self) -> Vec<(usize, u64)> {
         let mut numbered: Vec<_> = self.numbers.iter().map(|(&address, &number)| (number, address)).collect();
         numbered.sort_unstable();
         numbered
@@ -83,7 +83,7 @@ impl Places {
     /// Numbers what values point to, so that the same pointer can be seen to be the same.
     fn number_pointers(&mut self, failure: &Failure) {
         for event in &failure.trace.events {
-            let Some(place) = place(&event.action) else { continue };
+            let Some(place) = event.action.place() else { continue };
             for value in values(&event.action) {
                 let Some((address, _)) = pointed_to(value, place.size) else { continue };
                 if !self.names.contains_key(&address) {
@@ -121,21 +121,6 @@ impl Places {
                 }
             }
         }
-    }
-}
-
-/// The place that an event touched.
-pub(super) fn place(action: &Action) -> Option<&Place> {
-    match action {
-        Action::Load { place, .. }
-        | Action::Store { place, .. }
-        | Action::Rmw { place, .. }
-        | Action::Cas { place, .. }
-        | Action::Access { place, .. }
-        | Action::Wait { place, .. }
-        | Action::Woken { place, .. }
-        | Action::Wake { place, .. } => Some(place),
-        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::Style;
 
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Paint {
+pub(crate) enum Paint {
     Plain,
     /// What went wrong.
     Error,
@@ -20,29 +20,29 @@ pub(super) enum Paint {
 
 /// A line, or a part of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line(Vec<(Paint, String)>);
+pub(crate) struct Line(Vec<(Paint, String)>);
 
 /// Everything printed so far.
-pub(super) struct Page {
-    pub(super) style: Style,
+pub(crate) struct Page {
+    pub(crate) style: Style,
     out: String,
 }
 
 impl Line {
-    pub(super) fn new() -> Line {
+    pub(crate) fn new() -> Line {
         Line::default()
     }
 
-    pub(super) fn of(paint: Paint, text: impl Into<String>) -> Line {
+    pub(crate) fn of(paint: Paint, text: impl Into<String>) -> Line {
         Line::new().with(paint, text)
     }
 
-    pub(super) fn with(mut self, paint: Paint, text: impl Into<String>) -> Line {
+    pub(crate) fn with(mut self, paint: Paint, text: impl Into<String>) -> Line {
         self.push(paint, text);
         self
     }
 
-    pub(super) fn push(&mut self, paint: Paint, text: impl Into<String>) {
+    pub(crate) fn push(&mut self, paint: Paint, text: impl Into<String>) {
         let text = text.into();
         match self.0.last_mut() {
             Some((last, before)) if *last == paint => before.push_str(&text),
@@ -51,24 +51,24 @@ impl Line {
         }
     }
 
-    pub(super) fn append(&mut self, other: Line) {
+    pub(crate) fn append(&mut self, other: Line) {
         for (paint, text) in other.0 {
             self.push(paint, text);
         }
     }
 
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.chars().count()).sum()
     }
 
-    pub(super) fn pad_to(&mut self, width: usize) {
+    pub(crate) fn pad_to(&mut self, width: usize) {
         let now = self.width();
         self.push(Paint::Plain, " ".repeat(width.saturating_sub(now)));
     }
 
     /// Breaks the line at spaces (or within a word that is too long) into lines of at most `width`, those after the
     /// first of at most `width - indent`.
-    pub(super) fn wrap(self, width: usize, indent: usize) -> Vec<Line> {
+    pub(crate) fn wrap(self, width: usize, indent: usize) -> Vec<Line> {
         let mut lines = vec![Line::new()];
         let mut room = width.max(1);
         for (paint, text) in self.0 {
@@ -99,12 +99,12 @@ impl Line {
 }
 
 impl Page {
-    pub(super) fn new(style: Style) -> Page {
+    pub(crate) fn new(style: Style) -> Page {
         // Narrower than this nothing can be said.
         Page { style: Style { width: style.width.max(20), ..style }, out: String::new() }
     }
 
-    pub(super) fn line(&mut self, line: Line) {
+    pub(crate) fn line(&mut self, line: Line) {
         let mut end = self.out.len();
         for (paint, text) in line.0 {
             self.paint(paint, &text);
@@ -119,16 +119,16 @@ impl Page {
         self.out.push('\n');
     }
 
-    pub(super) fn text(&mut self, paint: Paint, text: impl Into<String>) {
+    pub(crate) fn text(&mut self, paint: Paint, text: impl Into<String>) {
         self.line(Line::of(paint, text));
     }
 
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.out.push('\n');
     }
 
     /// A line with an indent, broken where the terminal ends, the rest indented further.
-    pub(super) fn wrapped(&mut self, indent: usize, hanging: usize, line: Line) {
+    pub(crate) fn wrapped(&mut self, indent: usize, hanging: usize, line: Line) {
         let hanging = hanging.min(self.style.width / 3);
         let width = self.style.width.saturating_sub(indent);
         for (number, part) in line.wrap(width, hanging).into_iter().enumerate() {
@@ -139,7 +139,7 @@ impl Page {
         }
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.out
     }
 
@@ -170,18 +170,18 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The few signs that are more than ASCII where they may be.
-pub(super) struct Glyphs {
-    pub(super) arrow: &'static str,
-    pub(super) rule: &'static str,
-    pub(super) bar: &'static str,
-    pub(super) dots: &'static str,
-    pub(super) inside: &'static str,
+pub(crate) struct Glyphs {
+    pub(crate) arrow: &'static str,
+    pub(crate) rule: &'static str,
+    pub(crate) bar: &'static str,
+    pub(crate) dots: &'static str,
+    pub(crate) inside: &'static str,
     /// Corners and crossings of a table, row by row.
-    pub(super) table: [[&'static str; 3]; 3],
+    pub(crate) table: [[&'static str; 3]; 3],
 }
 
 impl Style {
-    pub(super) fn glyphs(self) -> Glyphs {
+    pub(crate) fn glyphs(self) -> Glyphs {
         if self.unicode {
             Glyphs {
                 arrow: "→",

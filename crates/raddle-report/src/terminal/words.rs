@@ -4,14 +4,35 @@ use super::places::Places;
 use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value};
 
 /// How a thread is named everywhere: `T1`.
-pub(super) fn tag(thread: u32) -> String {
+pub(crate) fn tag(thread: u32) -> String {
     format!("T{thread}")
 }
 
 /// What an event did, as a line of code where it has one.
-pub(super) fn event(action: &Action, places: &Places) -> String {
+pub(crate) fn event(action: &Action, places: &Places) -> String {
+    spell(action, places, Spelling::Interleaved)
+}
+
+/// What an event did and nothing else, every order spelled out.
+pub(crate) fn event_alone(action: &Action, places: &Places) -> String {
+    spell(action, places, Spelling::Alone)
+}
+
+/// How events are spelled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// Among others: what is usual goes without saying, what an access missed is said.
+    Interleaved,
+    /// Where orders matter, and what was missed is said elsewhere.
+    Alone,
+}
+
+fn spell(action: &Action, places: &Places, spelling: Spelling) -> String {
     let number = |value: Value, size: u8| places.pointer(value, size).unwrap_or_else(|| number(value, size));
-    let older = |newest: &Option<Value>, size: u8| match newest {
+    let alone = spelling == Spelling::Alone;
+    let only = |order: Order| if alone { name(order) } else { only(order) };
+    let also = |order: Order| if alone { format!(", {}", name(order)) } else { also(order) };
+    let older = |newest: &Option<Value>, size: u8| match newest.filter(|_| !alone).as_ref() {
         Some(newest) => format!(", an older value: the newest is {}", number(*newest, size)),
         None => String::new(),
     };
@@ -21,9 +42,9 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
             format!("{}.load({}) -> {value}{older}", places.name(place), only(*order))
         }
         Action::Store { place, order, value, newest } => {
-            let overtaken = match newest {
+            let overtaken = match newest.filter(|_| !alone) {
                 Some(newest) => {
-                    format!(", overtaken by an earlier store: it stays {}", number(*newest, place.size))
+                    format!(", overtaken by an earlier store: it stays {}", number(newest, place.size))
                 }
                 None => String::new(),
             };
@@ -39,15 +60,16 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
                 None => format!("{name}.{op}({}) -> {before}, now {after}", only(*order)),
             }
         }
-        Action::Cas { place, order, expected, new, read, newest, .. } => {
+        Action::Cas { place, order, failure, expected, new, read, newest } => {
             let size = place.size;
             let result = if read == expected { "Ok" } else { "Err" };
+            let order = failure.filter(|_| alone).unwrap_or(*order);
             format!(
                 "{}.compare_exchange({}, {}{}) -> {result}({}){}",
                 places.name(place),
                 number(*expected, size),
                 number(*new, size),
-                also(*order),
+                also(order),
                 number(*read, size),
                 older(newest, size)
             )
@@ -78,6 +100,9 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
         Action::End => "ends".to_owned(),
         Action::Yield => "yields".to_owned(),
         Action::Sleep { ns } => format!("sleeps {}", duration(*ns)),
+        Action::Panic { message } if alone => {
+            format!("panics: {}", message.lines().next().unwrap_or_default())
+        }
         Action::Panic { message } => format!("panics: {}", one_line(message)),
         Action::Call { call } => call.clone(),
         Action::Return { call, result } => format!("{call} -> {result}"),
@@ -86,7 +111,7 @@ pub(super) fn event(action: &Action, places: &Places) -> String {
 }
 
 /// What a thread does to memory.
-pub(super) fn does(what: Did) -> &'static str {
+pub(crate) fn does(what: Did) -> &'static str {
     match what {
         Did::Allocate => "allocates",
         Did::Free => "frees",
@@ -99,7 +124,7 @@ pub(super) fn does(what: Did) -> &'static str {
 
 /// What an event inside a function of the standard library's mutex means: the numbers that it keeps there are its own
 /// affair.
-pub(super) fn locking(function: &str, action: &Action, places: &Places) -> Option<String> {
+pub(crate) fn locking(function: &str, action: &Action, places: &Places) -> Option<String> {
     let locks = matches!(function, "Mutex::lock" | "Mutex::try_lock");
     let unlocks = function == "MutexGuard::drop";
     Some(match action {
@@ -122,7 +147,7 @@ pub(super) fn locking(function: &str, action: &Action, places: &Places) -> Optio
 }
 
 /// The change of threads before an event, and why the thread before was left.
-pub(super) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
+pub(crate) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
     let events = &failure.trace.events;
     let (before, event) = (&events[at - 1], &events[at]);
     let (from, to) = (tag(before.thread), tag(event.thread));
@@ -157,7 +182,7 @@ pub(super) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
 }
 
 /// What a thread waits for, as people say it: `thread 1` is `T1`.
-pub(super) fn named(on: &str) -> String {
+pub(crate) fn named(on: &str) -> String {
     match on.strip_prefix("thread ") {
         Some(thread) => format!("T{thread}"),
         None => on.to_owned(),
@@ -165,7 +190,7 @@ pub(super) fn named(on: &str) -> String {
 }
 
 /// A thread with its own name, where it has one: `T1 worker`. The thread that runs the closure is `main`.
-pub(super) fn full_name(failure: &Failure, thread: u32) -> String {
+pub(crate) fn full_name(failure: &Failure, thread: u32) -> String {
     match failure.threads.get(thread as usize).and_then(|thread| thread.name.as_deref()) {
         Some(name) => format!("{} {name}", tag(thread)),
         None if thread == 0 => "T0 main".to_owned(),
@@ -174,12 +199,12 @@ pub(super) fn full_name(failure: &Failure, thread: u32) -> String {
 }
 
 /// A long text in one line.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `1 event`, `1,234 events`.
-pub(super) fn counted(n: u64, noun: &str) -> String {
+pub(crate) fn counted(n: u64, noun: &str) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -227,7 +252,8 @@ fn also(order: Order) -> String {
     if order == Order::SeqCst { String::new() } else { format!(", {}", name(order)) }
 }
 
-fn name(order: Order) -> &'static str {
+/// How the source spells an order.
+pub(crate) fn name(order: Order) -> &'static str {
     match order {
         Order::Relaxed => "Relaxed",
         Order::Acquire => "Acquire",

@@ -87,7 +87,33 @@ impl Sample {
     fn push(&mut self, thread: u32, stack: &str, action: Action, switch: Option<Switch>) {
         let at = self.stack(stack);
         self.last = Some(thread);
-        self.failure.trace.events.push(Event { thread, action, at, switch });
+        self.failure.trace.events.push(Event {
+            thread,
+            action,
+            at,
+            switch,
+            reads_from: None,
+            overwrites: None,
+            synchronises_with: Vec::new(),
+        });
+    }
+
+    /// The last event reads this write.
+    pub(crate) fn reads(mut self, write: Write) -> Sample {
+        self.failure.trace.events.last_mut().unwrap().reads_from = Some(write);
+        self
+    }
+
+    /// The last event's write comes right after this one.
+    pub(crate) fn overwrites(mut self, write: Write) -> Sample {
+        self.failure.trace.events.last_mut().unwrap().overwrites = Some(write);
+        self
+    }
+
+    /// The last event is the first of its thread to know of these.
+    pub(crate) fn knows(mut self, events: &[u32]) -> Sample {
+        self.failure.trace.events.last_mut().unwrap().synchronises_with = events.to_vec();
+        self
     }
 
     fn stack(&mut self, stack: &str) -> Option<u32> {
@@ -137,7 +163,8 @@ pub(crate) fn store(place: Place, order: Order, value: u128) -> Action {
 }
 
 pub(crate) fn cas(place: Place, order: Order, expected: u128, new: u128, read: u128) -> Action {
-    Action::Cas { place, order, expected: Value(expected), new: Value(new), read: Value(read), newest: None }
+    let [expected, new, read] = [expected, new, read].map(Value);
+    Action::Cas { place, order, failure: None, expected, new, read, newest: None }
 }
 
 pub(crate) fn rmw(op: &str, place: Place, order: Order, read: u128, written: u128) -> Action {
@@ -465,4 +492,187 @@ pub(crate) fn long_trace() -> Failure {
         );
     }
     sample.done()
+}
+
+/// Two threads, which have events 3 and 4; those that follow begin with 5.
+fn two_threads(test: &str, kind: Kind, message: &str) -> Sample {
+    let main = |line: u32| format!("{test} tests/weak.rs:{line}");
+    Sample::new(test, kind, message)
+        .thread(Some("main"), ThreadEnd::Runnable)
+        .thread(None, ThreadEnd::Finished)
+        .thread(None, ThreadEnd::Panicked)
+        .event(0, "", Action::Begin)
+        .event(0, &main(8), Action::Spawn { thread: 1 })
+        .event(0, &main(9), Action::Spawn { thread: 2 })
+        .event(1, "", Action::Begin)
+        .knows(&[1])
+        .event(2, "", Action::Begin)
+        .knows(&[2])
+}
+
+fn at(line: u32) -> String {
+    format!("weak::run src/weak.rs:{line}")
+}
+
+fn panic() -> Action {
+    Action::Panic { message: "assertion failed".to_owned() }
+}
+
+/// A message and a flag, with these orders of the flag.
+pub(crate) fn message_passing(released: Order, acquired: Order) -> Failure {
+    use Order::*;
+    use Write::*;
+    let [message, ready] = ["message", "ready"].map(|name| move || named(name));
+    two_threads("message_passing", Kind::Panic, "assertion `left == right` failed\n  left: 0\n right: 42")
+        .event(1, &at(10), store(message(), Relaxed, 42))
+        .overwrites(Initial)
+        .event(1, &at(11), store(ready(), released, 1))
+        .overwrites(Initial)
+        .event(2, &at(20), load(ready(), acquired, 1))
+        .reads(Event(6))
+        .event(2, &at(21), load(message(), Relaxed, 0))
+        .reads(Initial)
+        .event(2, &at(22), panic())
+        .done()
+}
+
+/// Two flags, each raised before the other is looked at.
+pub(crate) fn store_buffering(fence: bool) -> Failure {
+    use Order::*;
+    use Write::*;
+    let [x, y] = ["x", "y"].map(|name| move || named(name));
+    let mut sample = two_threads("store_buffering", Kind::Panic, "neither saw the other")
+        .event(1, &at(10), store(x(), Release, 1))
+        .overwrites(Initial);
+    if fence {
+        sample = sample.event(1, &at(11), Action::Fence { order: SeqCst });
+    }
+    sample = sample.event(1, &at(12), load(y(), Acquire, 0)).reads(Initial);
+    sample = sample.event(2, &at(20), store(y(), Release, 1)).overwrites(Initial);
+    sample = sample.event(2, &at(22), load(x(), Acquire, 0)).reads(Initial);
+    sample.event(2, &at(23), panic()).done()
+}
+
+/// Peterson's lock, both threads inside.
+pub(crate) fn peterson() -> Failure {
+    use Order::*;
+    use Write::*;
+    let [one, other, turn] = ["wants[0]", "wants[1]", "turn"].map(|name| move || named(name));
+    two_threads("peterson", Kind::Panic, "both are inside")
+        .event(1, &at(10), store(one(), Release, 1))
+        .overwrites(Initial)
+        .event(1, &at(11), store(turn(), Release, 1))
+        .overwrites(Initial)
+        .event(1, &at(12), load(other(), Acquire, 0))
+        .reads(Initial)
+        .event(2, &at(10), store(other(), Release, 1))
+        .overwrites(Initial)
+        .event(2, &at(11), store(turn(), Release, 0))
+        .overwrites(Event(6))
+        .event(2, &at(12), load(one(), Acquire, 0))
+        .reads(Initial)
+        .event(2, &at(13), panic())
+        .done()
+}
+
+/// A sequence lock without fences.
+pub(crate) fn sequence_lock() -> Failure {
+    use Order::*;
+    use Write::*;
+    let [sequence, first, second] = ["sequence", "data[0]", "data[1]"].map(|name| move || named(name));
+    two_threads("sequence_lock", Kind::Panic, "torn read")
+        .event(2, &at(20), load(sequence(), Acquire, 0))
+        .reads(Initial)
+        .event(1, &at(10), store(sequence(), Relaxed, 1))
+        .overwrites(Initial)
+        .event(1, &at(11), store(first(), Relaxed, 7))
+        .overwrites(Initial)
+        .event(2, &at(21), load(first(), Relaxed, 7))
+        .reads(Event(7))
+        .event(2, &at(22), load(second(), Relaxed, 0))
+        .reads(Initial)
+        .event(2, &at(23), load(sequence(), Relaxed, 0))
+        .reads(Initial)
+        .event(1, &at(12), store(second(), Relaxed, 7))
+        .overwrites(Initial)
+        .event(1, &at(13), store(sequence(), Release, 2))
+        .overwrites(Event(6))
+        .event(2, &at(24), panic())
+        .done()
+}
+
+/// Two threads that write two places in opposite orders, and end with the first write of each.
+pub(crate) fn opposite_writes() -> Failure {
+    use Order::*;
+    use Write::*;
+    let [x, y] = ["x", "y"].map(|name| move || named(name));
+    two_threads("opposite_writes", Kind::Panic, "both first writes are left")
+        .event(1, &at(10), store(x(), Relaxed, 1))
+        .overwrites(Event(8))
+        .event(1, &at(11), store(y(), Relaxed, 2))
+        .overwrites(Initial)
+        .event(2, &at(20), store(y(), Relaxed, 1))
+        .overwrites(Event(6))
+        .event(2, &at(21), store(x(), Relaxed, 2))
+        .overwrites(Initial)
+        .event(2, &at(22), panic())
+        .done()
+}
+
+/// A spin lock that unlocks with this order, around a plain access.
+pub(crate) fn unordered_accesses(unlock: Order) -> Failure {
+    use Order::*;
+    use Write::*;
+    let data = || Place { name: Some("data".to_owned()), address: 0x7010, size: 8 };
+    let locked = || named("locked");
+    two_threads("lock::adds", Kind::DataRace, "T2 reads `data`, which T1 wrote, and nothing orders the two")
+        .event(1, &at(10), cas(locked(), Acquire, 0, 1, 0))
+        .reads(Initial)
+        .overwrites(Initial)
+        .event(1, &at(11), Action::Access { place: data(), kind: Did::Write })
+        .event(1, &at(12), store(locked(), unlock, 0))
+        .overwrites(Event(5))
+        .event(2, &at(10), cas(locked(), Acquire, 0, 1, 0))
+        .reads(Event(7))
+        .overwrites(Event(7))
+        .event(2, &at(11), Action::Access { place: data(), kind: Did::Read })
+        .step(1, &at(11), Did::Write, 0x7010, 8)
+        .step(2, &at(11), Did::Read, 0x7010, 8)
+        .done()
+}
+
+/// Two threads that access the same memory and nothing else.
+pub(crate) fn unrelated_accesses() -> Failure {
+    use Write::*;
+    let data = || Place { name: Some("data".to_owned()), address: 0x7010, size: 8 };
+    two_threads(
+        "lock::forgotten",
+        Kind::DataRace,
+        "T2 writes `data`, which T1 wrote, and nothing orders the two",
+    )
+    .event(1, &at(10), store(named("other"), Order::Relaxed, 1))
+    .overwrites(Initial)
+    .event(1, &at(11), Action::Access { place: data(), kind: Did::Write })
+    .event(2, &at(21), Action::Access { place: data(), kind: Did::Write })
+    .step(1, &at(11), Did::Write, 0x7010, 8)
+    .step(2, &at(21), Did::Write, 0x7010, 8)
+    .done()
+}
+
+/// Like message passing, but the message is read before it was written; recorded in another order.
+pub(crate) fn crooked() -> Failure {
+    use Order::*;
+    use Write::*;
+    let [message, ready] = ["message", "ready"].map(|name| move || named(name));
+    two_threads("crooked", Kind::Panic, "no message")
+        .event(1, &at(10), store(message(), Relaxed, 42))
+        .overwrites(Initial)
+        .event(1, &at(11), store(ready(), Release, 1))
+        .overwrites(Initial)
+        .event(2, &at(20), load(message(), Relaxed, 0))
+        .reads(Initial)
+        .event(2, &at(21), load(ready(), Acquire, 0))
+        .reads(Initial)
+        .event(2, &at(22), panic())
+        .done()
 }

@@ -1,0 +1,314 @@
+//! The picture as an image, laid out without help: threads are columns, program order goes down, and whoever reads or waits for
+//! something stands below it.
+
+use std::fmt::Write as _;
+
+use super::{Arrow, Item, Kind, Picture};
+
+/// Texts are monospaced, so that their width is known.
+const CHAR: f64 = 7.3;
+const SMALL_CHAR: f64 = 6.1;
+const LINE: f64 = 15.0;
+/// Characters of a line within a box.
+const WIDEST: usize = 44;
+const PADDING: f64 = 8.0;
+/// Between columns, where arrows go.
+const GAP: f64 = 96.0;
+/// Between rows.
+const ROW_GAP: f64 = 26.0;
+const MARGIN: f64 = 20.0;
+
+/// Where a box is.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Place {
+    fn middle(self) -> f64 {
+        self.y + self.height / 2.0
+    }
+
+    fn right(self) -> f64 {
+        self.x + self.width
+    }
+}
+
+pub(super) fn svg(picture: &Picture) -> String {
+    let texts: Vec<Vec<(String, bool)>> = picture.boxes.iter().map(texts).collect();
+    let top = MARGIN + if picture.omitted > 0 { 3.0 } else { 2.0 } * LINE + 14.0;
+    let places = places(picture, &texts, top);
+    let legend: Vec<Kind> =
+        Kind::ALL.into_iter().filter(|kind| picture.arrows.iter().any(|arrow| arrow.kind == *kind)).collect();
+    let bottom = places.iter().map(|place| place.y + place.height).fold(top, f64::max) + 24.0;
+    let longest = legend.iter().map(|kind| kind.meaning().chars().count()).max().unwrap_or(0);
+    let wide = picture.title.chars().count() as f64 * CHAR;
+    let right = places.iter().map(|place| place.right()).fold(0.0, f64::max);
+    let width =
+        (right + GAP / 2.0).max(MARGIN + 60.0 + longest as f64 * SMALL_CHAR).max(MARGIN + wide) + MARGIN;
+    let height = bottom + legend.len() as f64 * LINE + MARGIN;
+
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" font-family=\"ui-monospace, 'DejaVu Sans Mono', monospace\">"
+    );
+    let _ = writeln!(out, "<title>{}</title>", escaped(&format!("Execution graph of {}", picture.title)));
+    markers(&mut out, &legend);
+    let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
+    text(&mut out, MARGIN, MARGIN + 8.0, 12.0, "#222222", "bold", &picture.title);
+    if picture.omitted > 0 {
+        let omitted = format!("{} events before these are left out", picture.omitted);
+        text(&mut out, MARGIN, MARGIN + 8.0 + LINE, 10.0, "#666666", "normal", &omitted);
+    }
+    for (column, (_, name)) in picture.columns.iter().enumerate() {
+        let own = picture.boxes.iter().zip(&places).find(|(item, _)| item.column == column);
+        if let Some((_, place)) = own {
+            text(&mut out, place.x, top - 12.0, 12.0, "#222222", "bold", name);
+        }
+    }
+    // Boxes cover what runs behind them.
+    for (number, arrow) in picture.arrows.iter().enumerate() {
+        draw_arrow(&mut out, picture, &places, number, arrow);
+    }
+    for ((item, place), lines) in picture.boxes.iter().zip(&places).zip(&texts) {
+        draw_box(&mut out, item, *place, lines);
+    }
+    for number in 0..picture.arrows.len() {
+        draw_label(&mut out, picture, &places, number);
+    }
+    for (at, kind) in legend.iter().enumerate() {
+        let y = bottom + at as f64 * LINE;
+        let line = format!("M {MARGIN:.1} {y:.1} H {:.1}", MARGIN + 40.0);
+        draw_line(&mut out, *kind, &line);
+        text(&mut out, MARGIN + 52.0, y + 3.5, 10.0, "#444444", "normal", kind.meaning());
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The lines of a box; those that are small print are marked.
+fn texts(item: &Item) -> Vec<(String, bool)> {
+    let mut lines: Vec<(String, bool)> = wrapped(&item.text).into_iter().map(|line| (line, false)).collect();
+    if item.reads_initial {
+        lines.push(("the initial value".to_owned(), true));
+    }
+    lines.extend(item.line.clone().map(|line| (line, true)));
+    lines
+}
+
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("never empty");
+        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > WIDEST {
+            lines.push(word.to_owned());
+        } else {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
+/// Gives every box a column and a row.
+fn places(picture: &Picture, texts: &[Vec<(String, bool)>], top: f64) -> Vec<Place> {
+    let width = |lines: &[(String, bool)]| {
+        let widths = lines
+            .iter()
+            .map(|(line, is_small)| line.chars().count() as f64 * if *is_small { SMALL_CHAR } else { CHAR });
+        widths.fold(0.0, f64::max) + 2.0 * PADDING
+    };
+    let mut left = vec![MARGIN];
+    let mut widths = Vec::new();
+    for (column, (_, name)) in picture.columns.iter().enumerate() {
+        let own = picture.boxes.iter().zip(texts).filter(|(item, _)| item.column == column);
+        let widest = own.map(|(_, lines)| width(lines)).fold(name.chars().count() as f64 * CHAR, f64::max);
+        widths.push(widest);
+        left.push(left[column] + widest + GAP);
+    }
+    // A row below everything that comes before.
+    let mut rows = vec![0_usize; picture.boxes.len()];
+    for to in 0..rows.len() {
+        let before = picture.arrows.iter().filter(|arrow| {
+            arrow.to == to
+                && arrow.from < to
+                && matches!(arrow.kind, Kind::Program | Kind::Reads | Kind::ReadsInOrder | Kind::Synchronises)
+        });
+        rows[to] = before.map(|arrow| rows[arrow.from] + 1).max().unwrap_or(0);
+    }
+    let height = |lines: &[(String, bool)]| lines.len() as f64 * LINE + PADDING;
+    let last = rows.iter().copied().max().unwrap_or(0);
+    let mut y = vec![top];
+    for row in 0..=last {
+        let own = rows.iter().zip(texts).filter(|(at, _)| **at == row);
+        let highest = own.map(|(_, lines)| height(lines)).fold(0.0, f64::max);
+        y.push(y[row] + highest + ROW_GAP);
+    }
+    let boxes = picture.boxes.iter().zip(&rows).zip(texts);
+    let place = |((item, &row), lines): ((&Item, &usize), &Vec<(String, bool)>)| Place {
+        x: left[item.column],
+        y: y[row],
+        width: widths[item.column],
+        height: height(lines),
+    };
+    boxes.map(place).collect()
+}
+
+fn markers(out: &mut String, kinds: &[Kind]) {
+    out.push_str("<defs>\n");
+    for kind in kinds.iter().filter(|kind| **kind != Kind::Races) {
+        let _ = writeln!(
+            out,
+            "<marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+             orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" fill=\"{}\"/></marker>",
+            marker(*kind),
+            kind.colour()
+        );
+    }
+    out.push_str("</defs>\n");
+}
+
+fn marker(kind: Kind) -> String {
+    format!("{kind:?}").to_lowercase()
+}
+
+fn draw_line(out: &mut String, kind: Kind, path: &str) {
+    let dashes = if kind.is_dashed() { " stroke-dasharray=\"5 3\"" } else { "" };
+    let width = if kind == Kind::Races { 2.5 } else { 1.4 };
+    let end = match kind {
+        Kind::Races => String::new(),
+        _ => format!(" marker-end=\"url(#{})\"", marker(kind)),
+    };
+    let _ = writeln!(
+        out,
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\"{dashes}{end}/>",
+        kind.colour()
+    );
+}
+
+/// The four points of an arrow's curve.
+fn curve(picture: &Picture, places: &[Place], number: usize) -> [(f64, f64); 4] {
+    let Arrow { from, to, kind } = picture.arrows[number];
+    let (a, b) = (places[from], places[to]);
+    if kind == Kind::Program {
+        let x = a.x + 18.0;
+        return [(x, a.y + a.height), (x, a.y + a.height), (x, b.y), (x, b.y)];
+    }
+    // Arrows that meet at a box are kept apart.
+    let shift = |at: usize, is_end: bool| {
+        let meets = |arrow: &Arrow| arrow.kind != Kind::Program && (arrow.from == at || arrow.to == at);
+        let all: Vec<usize> =
+            (0..picture.arrows.len()).filter(|&other| meets(&picture.arrows[other])).collect();
+        let mine = all.iter().position(|&other| other == number).unwrap_or(0) as f64;
+        let room = places[at].height - 10.0;
+        let step = (room / all.len().max(1) as f64).min(10.0);
+        let offset = (mine - (all.len() as f64 - 1.0) / 2.0) * step;
+        places[at].middle() + offset + if is_end { 0.5 } else { -0.5 }
+    };
+    let (start, end) = (shift(from, false), shift(to, true));
+    let (columns, bend) = (picture.boxes[from].column.cmp(&picture.boxes[to].column), GAP * 0.55);
+    match columns {
+        std::cmp::Ordering::Less => {
+            [(a.right(), start), (a.right() + bend, start), (b.x - bend, end), (b.x, end)]
+        }
+        std::cmp::Ordering::Greater => {
+            [(a.x, start), (a.x - bend, start), (b.right() + bend, end), (b.right(), end)]
+        }
+        std::cmp::Ordering::Equal => [
+            (a.right(), start),
+            (a.right() + bend * 0.8, start),
+            (b.right() + bend * 0.8, end),
+            (b.right(), end),
+        ],
+    }
+}
+
+fn draw_arrow(out: &mut String, picture: &Picture, places: &[Place], number: usize, arrow: &Arrow) {
+    let [a, b, c, d] = curve(picture, places, number);
+    let path = match arrow.kind {
+        Kind::Program => format!("M {:.1} {:.1} L {:.1} {:.1}", a.0, a.1, d.0, d.1),
+        _ => format!(
+            "M {:.1} {:.1} C {:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
+            a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1
+        ),
+    };
+    draw_line(out, arrow.kind, &path);
+}
+
+/// The name of an arrow, on it and readable over whatever is there.
+fn draw_label(out: &mut String, picture: &Picture, places: &[Place], number: usize) {
+    let Arrow { from, to, kind } = picture.arrows[number];
+    if kind.label().is_empty() {
+        return;
+    }
+    let [a, b, c, d] = curve(picture, places, number);
+    // Where arrows cross, their names do not; of long ones, in the gap next to where they begin, so that it lies on no box.
+    let near = match kind {
+        _ if picture.boxes[from].column.abs_diff(picture.boxes[to].column) > 1 => 0.16,
+        Kind::Races => 0.5,
+        Kind::Misses | Kind::Overwrites => 0.74,
+        _ => 0.26,
+    };
+    // Of several between the same boxes, one above the other.
+    let same = picture.arrows[..number].iter().filter(|other| {
+        other.kind != Kind::Program && [(from, to), (to, from)].contains(&(other.from, other.to))
+    });
+    let at = |p: [f64; 4]| {
+        let (t, u) = (near, 1.0 - near);
+        u * u * u * p[0] + 3.0 * u * u * t * p[1] + 3.0 * u * t * t * p[2] + t * t * t * p[3]
+    };
+    let (x, y) = (at([a.0, b.0, c.0, d.0]), at([a.1, b.1, c.1, d.1]) - 3.0 + same.count() as f64 * 11.0);
+    let _ = writeln!(
+        out,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"10\" text-anchor=\"middle\" fill=\"{}\" stroke=\"#ffffff\" \
+         stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
+        kind.colour(),
+        escaped(kind.label())
+    );
+}
+
+fn draw_box(out: &mut String, item: &Item, place: Place, lines: &[(String, bool)]) {
+    let (fill, stroke) = if item.is_key { ("#fff3d6", "#c01818") } else { ("#f6f7f9", "#8a8f98") };
+    let _ = writeln!(
+        out,
+        "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
+        place.x, place.y, place.width, place.height
+    );
+    for (number, (line, is_small)) in lines.iter().enumerate() {
+        let y = place.y + PADDING / 2.0 + (number as f64 + 0.75) * LINE;
+        let (size, colour) = if *is_small { (10.0, "#666666") } else { (12.0, "#1a1a1a") };
+        text(out, place.x + PADDING, y, size, colour, "normal", line);
+    }
+}
+
+fn text(out: &mut String, x: f64, y: f64, size: f64, colour: &str, weight: &str, content: &str) {
+    let bold = if weight == "normal" { String::new() } else { format!(" font-weight=\"{weight}\"") };
+    let _ = writeln!(
+        out,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{colour}\"{bold} xml:space=\"preserve\">{}</text>",
+        escaped(content)
+    );
+}
+
+/// Text as XML takes it.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

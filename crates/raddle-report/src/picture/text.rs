@@ -1,0 +1,109 @@
+//! The picture in the terminal: a column for each thread, a number for each event, and what it has to do with others beside it.
+
+use super::{Kind, NoGraph, Picture};
+use crate::failure::Failure;
+use crate::terminal::Style;
+use crate::terminal::text::{Line, Page, Paint};
+
+/// Columns are this far apart at most, and at least: texts may run over those to the right.
+const WIDEST: usize = 36;
+const NARROWEST: usize = 3;
+/// What the last column should have to itself.
+const ROOM: usize = 24;
+
+/// The execution graph of a failure as a page in the terminal.
+///
+/// # Errors
+/// If the failure has no execution graph.
+pub fn render_graph(failure: &Failure, style: Style) -> Result<String, NoGraph> {
+    let picture = Picture::of(failure)?;
+    let mut page = Page::new(style);
+    page.wrapped(0, 2, Line::of(Paint::Bold, format!("execution graph of {}", picture.title)));
+    if picture.omitted > 0 {
+        page.wrapped(
+            2,
+            2,
+            Line::of(Paint::Dim, format!("{} events before these are left out", picture.omitted)),
+        );
+    }
+    let digits = picture.boxes.len().to_string().len();
+    let left = 2 + digits + 2;
+    let room = page.style.width.saturating_sub(left + ROOM);
+    let column = (room / picture.columns.len().max(1)).clamp(NARROWEST, WIDEST);
+    let start = |number: usize| left + number * column;
+    let mut header = Line::new();
+    for (number, (thread, name)) in picture.columns.iter().enumerate() {
+        header.pad_to(start(number));
+        header.push(Paint::ThreadName(*thread), name.chars().take(column - 1).collect::<String>());
+    }
+    page.line(header);
+    let bar = page.style.glyphs().bar;
+    for (number, item) in picture.boxes.iter().enumerate() {
+        let thread = picture.columns[item.column].0;
+        let paint = if item.is_key { Paint::Bold } else { Paint::Thread(thread) };
+        let mut text = Line::of(paint, item.text.clone());
+        if let Some(line) = &item.line {
+            text.push(Paint::Dim, format!("  {line}"));
+        }
+        let gutter = |line: &mut Line, number: Option<usize>| {
+            line.push(Paint::Plain, "  ");
+            if let Some(number) = number {
+                line.push(Paint::Dim, format!("{:>digits$}", number + 1));
+            }
+            for before in 0..item.column {
+                line.pad_to(start(before));
+                line.push(Paint::Dim, bar);
+            }
+            line.pad_to(start(item.column));
+        };
+        let width = page.style.width.saturating_sub(start(item.column));
+        for (at, part) in text.wrap(width, 2).into_iter().enumerate() {
+            let mut line = Line::new();
+            gutter(&mut line, (at == 0).then_some(number));
+            line.push(Paint::Plain, if at == 0 { "" } else { "  " });
+            line.append(part);
+            page.line(line);
+        }
+        for (paint, what) in relations(&picture, number) {
+            for part in Line::of(paint, what).wrap(width.saturating_sub(2), 2) {
+                let mut line = Line::new();
+                gutter(&mut line, None);
+                line.push(Paint::Plain, "  ");
+                line.append(part);
+                page.line(line);
+            }
+        }
+    }
+    Ok(page.finish())
+}
+
+/// What an event has to do with others, in words.
+fn relations(picture: &Picture, number: usize) -> Vec<(Paint, String)> {
+    let mut relations = Vec::new();
+    if picture.boxes[number].reads_initial {
+        relations.push((Paint::Dim, "reads the initial value".to_owned()));
+    }
+    for arrow in &picture.arrows {
+        let (from, to) = (arrow.from + 1, arrow.to + 1);
+        let is_from = arrow.from == number;
+        relations.extend(match arrow.kind {
+            Kind::Reads if !is_from && arrow.to == number => {
+                Some((Paint::Plain, format!("reads {from}, and does not itself synchronise with it")))
+            }
+            Kind::ReadsInOrder if !is_from && arrow.to == number => {
+                Some((Paint::Plain, format!("reads {from}, and synchronises with it")))
+            }
+            Kind::Synchronises if !is_from && arrow.to == number => {
+                Some((Paint::Dim, format!("happens after {from}")))
+            }
+            Kind::Overwrites if !is_from && arrow.to == number => {
+                Some((Paint::Dim, format!("overwrites {from}")))
+            }
+            Kind::Misses if is_from => Some((Paint::Error, format!("does not see {to}"))),
+            Kind::Races if is_from => Some((Paint::Error, format!("races with {to}"))),
+            Kind::Races if arrow.to == number => Some((Paint::Error, format!("races with {from}"))),
+            _ => None,
+        });
+    }
+    relations
+}
