@@ -97,6 +97,8 @@ pub enum Rmw {
     Nand,
     Min,
     Max,
+    SignedMin,
+    SignedMax,
 }
 
 impl Rmw {
@@ -110,8 +112,8 @@ impl Rmw {
             Rmw::Or => "fetch_or",
             Rmw::Xor => "fetch_xor",
             Rmw::Nand => "fetch_nand",
-            Rmw::Min => "fetch_min",
-            Rmw::Max => "fetch_max",
+            Rmw::Min | Rmw::SignedMin => "fetch_min",
+            Rmw::Max | Rmw::SignedMax => "fetch_max",
         }
     }
 }

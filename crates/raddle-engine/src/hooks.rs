@@ -6,6 +6,7 @@
 
 mod along_graph;
 mod atomics;
+mod expanded;
 mod futexes;
 mod memory;
 mod operations;
@@ -14,6 +15,7 @@ mod threads;
 mod time;
 
 pub use atomics::*;
+pub(crate) use expanded::Expansion;
 pub use futexes::*;
 pub use memory::*;
 pub use operations::*;
@@ -70,6 +72,8 @@ macro_rules! int {
                     Rmw::Nand => !(self & operand),
                     Rmw::Min => self.min(operand),
                     Rmw::Max => self.max(operand),
+                    Rmw::SignedMin => self.cast_signed().min(operand.cast_signed()).cast_unsigned(),
+                    Rmw::SignedMax => self.cast_signed().max(operand.cast_signed()).cast_unsigned(),
                 }
             }
         }

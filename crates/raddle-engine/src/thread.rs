@@ -7,6 +7,7 @@ use crate::event::Pending;
 use crate::global::Registers;
 use crate::graph::Dropping;
 use crate::graph::rounds::Rounds;
+use crate::hooks::Expansion;
 use crate::isolate::heap;
 use crate::lender::Lender;
 use crate::os_thread::OsThread;
@@ -117,6 +118,8 @@ pub struct VThread {
     pub(crate) counted_exactly: bool,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
+    /// The same, along an execution graph.
+    pub(crate) expansion: Expansion,
     /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
     pub(crate) made_sc_rmw: bool,
     /// The stack of the thread's slot, which coroutines run on.
@@ -167,6 +170,7 @@ impl VThread {
             dropping: None,
             counted_exactly: false,
             in_expanded_rmw: false,
+            expansion: Expansion::None,
             made_sc_rmw: false,
             slot,
             stack: slot,
@@ -194,6 +198,7 @@ impl VThread {
         self.dropping = None;
         self.counted_exactly = false;
         self.in_expanded_rmw = false;
+        self.expansion = Expansion::None;
         self.made_sc_rmw = false;
         self.start = Some(start);
     }

@@ -1,6 +1,6 @@
 //! Atomic accesses and fences.
 
-use super::{Caller, Int, along_graph, at, enter};
+use super::{Caller, Int, along_graph, at, enter, expanded};
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::fault::AccessKind;
@@ -30,6 +30,9 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
                     let running = || place.read_volatile().widen() != 0;
                     enter(engine, |engine| along_graph::end_scope(engine, running));
                 }
+                return place.read_volatile();
+            }
+            if site == Site::ExpandedRmw {
                 return place.read_volatile();
             }
             return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order);
@@ -249,6 +252,9 @@ unsafe fn exchange_once<T: Int>(
             return expected;
         }
         if (*engine).follows_graph() {
+            if site == Site::ExpandedRmw {
+                return expanded::attempt(engine, caller, place, [expected, new], order);
+            }
             let (expected, new) = (expected.widen() as u64, new.widen() as u64);
             let step = Step::Cas { expected, new, failure: orders[1] };
             return along_graph::access(engine, caller, place, step, order);
