@@ -59,6 +59,10 @@ impl Parser<'_> {
         if self.take("if ") {
             return self.choice();
         }
+        if self.take("assume ") {
+            let (register, comparison, constant) = self.condition()?;
+            return Ok(Statement::Assume(register, comparison, constant));
+        }
         if self.take("await ") {
             return match self.access()? {
                 Statement::Load(to, from, order) => {
@@ -72,6 +76,13 @@ impl Parser<'_> {
     }
 
     fn choice(&mut self) -> Result<Statement> {
+        let (register, comparison, constant) = self.condition()?;
+        let then = self.block()?;
+        let otherwise = if self.take("else") { self.block()? } else { Vec::new() };
+        Ok(Statement::If(register, comparison, constant, then, otherwise))
+    }
+
+    fn condition(&mut self) -> Result<(Register, Comparison, u32)> {
         let register = self.letter()?;
         let comparison = match () {
             () if self.take("==") => Comparison::Equal,
@@ -79,10 +90,7 @@ impl Parser<'_> {
             () if self.take(">") => Comparison::Greater,
             () => return Err(self.expected("`==`, `!=` or `>`")),
         };
-        let constant = self.number()?;
-        let then = self.block()?;
-        let otherwise = if self.take("else") { self.block()? } else { Vec::new() };
-        Ok(Statement::If(register, comparison, constant, then, otherwise))
+        Ok((register, comparison, self.number()?))
     }
 
     fn block(&mut self) -> Result<Vec<Statement>> {
@@ -233,7 +241,7 @@ mod tests {
         for text in [
             "Wr(x,1); a=Ra y || Fs",
             "x=1 y=2: a=FAAq(x,1); b=SWPs(y,a+2); c=CASqx(z,0,b) || Wx(x,0)",
-            "a=Rx x; if a==1 { Wx(y,a) } else { b=Ra y; if b>2 { Fa } } || await a=Ra x==3",
+            "a=Rx x; assume a!=1; if a==1 { Wx(y,a) } else { b=Ra y; if b>2 { Fa } } || await a=Ra x==3",
         ] {
             assert_eq!(program(text).unwrap().to_string(), text);
         }

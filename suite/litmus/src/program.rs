@@ -13,6 +13,7 @@
 //! | `CASqa(x,0,1)` | `compare_exchange`; the second order is that of failure, by default the strongest possible |
 //! | `Fs` | a fence |
 //! | `if a==1 { … } else { … }` | also `!=` and `>`; `else` may be left out |
+//! | `assume a==1` | the thread ends here unless that holds; see [`Executions::as_assumed`](crate::oracle::Executions::as_assumed) |
 //! | `await Ra x==1` | spins until `x` holds the value |
 //!
 //! Orders are `x` relaxed, `a` acquire, `r` release, `q` both, `s` sequentially consistent. Threads are separated by `||`. Before
@@ -20,10 +21,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use crate::machine::{Atomic, Body, Machine, Test};
+use crate::machine::{Atomic, Body, GAVE_UP, Machine, Test};
 
 /// A program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub enum Statement {
     Fence(Ordering),
     /// A choice.
     If(Register, Comparison, u32, Vec<Statement>, Vec<Statement>),
+    /// The thread gives up unless this holds.
+    Assume(Register, Comparison, u32),
     /// Spins until the place holds the value.
     Await(Register, Place, u32, Ordering),
 }
@@ -90,8 +94,8 @@ impl Program {
         let threads = self.threads.iter().cloned().map(|statements| {
             Box::new(move || {
                 let mut registers = Registers(registers_of(&statements).map(|name| (name, 0)).collect());
-                run(&statements, cells, &mut registers);
-                registers.0.into_iter().map(|(_, value)| value).collect()
+                let gave_up = run(&statements, cells, &mut registers).is_break().then_some(GAVE_UP);
+                registers.0.into_iter().map(|(_, value)| value).chain(gave_up).collect()
             }) as Body
         });
         let threads = threads.collect();
@@ -136,7 +140,12 @@ impl Registers {
     }
 }
 
-fn run<M: Machine>(statements: &[Statement], memory: &Memory<M>, registers: &mut Registers) {
+/// Breaks if an assumption does not hold.
+fn run<M: Machine>(
+    statements: &[Statement],
+    memory: &Memory<M>,
+    registers: &mut Registers,
+) -> ControlFlow<()> {
     for statement in statements {
         match *statement {
             Statement::Load(to, from, order) => *registers.at(to) = memory.at(from).load(order),
@@ -160,7 +169,12 @@ fn run<M: Machine>(statements: &[Statement], memory: &Memory<M>, registers: &mut
             Statement::Fence(order) => M::fence(order),
             Statement::If(register, comparison, constant, ref then, ref otherwise) => {
                 let holds = comparison.holds(*registers.at(register), constant);
-                run(if holds { then } else { otherwise }, memory, registers);
+                run(if holds { then } else { otherwise }, memory, registers)?;
+            }
+            Statement::Assume(register, comparison, constant) => {
+                if !comparison.holds(*registers.at(register), constant) {
+                    return ControlFlow::Break(());
+                }
             }
             Statement::Await(to, from, value, order) => {
                 M::wait_until(|| memory.at(from).load(order) == value);
@@ -168,6 +182,7 @@ fn run<M: Machine>(statements: &[Statement], memory: &Memory<M>, registers: &mut
             }
         }
     }
+    ControlFlow::Continue(())
 }
 
 impl Comparison {
@@ -189,16 +204,17 @@ impl Statement {
             | Statement::Swap(_, place, ..)
             | Statement::CompareExchange(_, place, ..)
             | Statement::Await(_, place, ..) => Some(place),
-            Statement::Fence(_) | Statement::If(..) => None,
+            Statement::Fence(_) | Statement::If(..) | Statement::Assume(..) => None,
         }
     }
 
     /// The registers that it reads or writes.
     fn registers(&self) -> Vec<Register> {
         match self {
-            Statement::Load(register, ..) | Statement::If(register, ..) | Statement::Await(register, ..) => {
-                vec![*register]
-            }
+            Statement::Load(register, ..)
+            | Statement::If(register, ..)
+            | Statement::Assume(register, ..)
+            | Statement::Await(register, ..) => vec![*register],
             Statement::FetchAdd(register, _, value, _) | Statement::Swap(register, _, value, _) => {
                 [&[*register], &value.registers[..]].concat()
             }
@@ -280,6 +296,9 @@ impl fmt::Display for Statement {
             Statement::If(register, comparison, constant, then, otherwise) => {
                 write!(f, "if {register}{comparison}{constant} {{ {} }}", block(then))?;
                 if otherwise.is_empty() { Ok(()) } else { write!(f, " else {{ {} }}", block(otherwise)) }
+            }
+            Statement::Assume(register, comparison, constant) => {
+                write!(f, "assume {register}{comparison}{constant}")
             }
             Statement::Await(to, from, value, order) => {
                 write!(f, "await {to}=R{} {from}=={value}", letter(*order))

@@ -117,6 +117,7 @@ fn name(statements: &mut [Statement], next: &mut char) {
                 name(then, next);
                 name(otherwise, next);
             }
+            Statement::Assume(register, ..) => *register = last,
             Statement::Store(..) | Statement::Fence(_) => {}
         }
     }

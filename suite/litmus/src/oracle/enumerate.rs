@@ -15,7 +15,7 @@ use super::graph::{Event, Graph, Kind};
 use super::models::Model;
 use super::relation::members;
 use super::threads::{self, Access, Modify, Next};
-use crate::machine::{Body, Outcome, Test};
+use crate::machine::{Body, GAVE_UP, Outcome, Test};
 
 /// What there is to know about the executions of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,14 @@ pub struct Executions {
     pub blocked: u64,
     /// What complete executions come to, and how many.
     pub outcomes: BTreeMap<Outcome, u64>,
+}
+
+impl Executions {
+    /// Complete executions in which no thread [gave up](GAVE_UP).
+    pub fn as_assumed(&self) -> u64 {
+        let gave_up = |outcome: &Outcome| outcome.iter().any(|seen| seen.last() == Some(&GAVE_UP));
+        self.outcomes.iter().filter(|(outcome, _)| !gave_up(outcome)).map(|(_, times)| times).sum()
+    }
 }
 
 /// How to enumerate.
