@@ -427,6 +427,11 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
          atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
     );
     assert!(
+        !matches!(found.outcome, Outcome::Asymmetric { .. }),
+        "raddle: threads that `symmetric` made are told apart: they do different things after they have read the same, or something \
+         happens after one of them was joined and before another was; make such threads outside of `symmetric`"
+    );
+    assert!(
         !(report.unsure && matches!(outcome, Some(Deadlock | Livelock))),
         "raddle: threads wait for ever, but code that is not instrumented wrote to memory that they wait for, so that strategy \
          `exhaustive` cannot tell whether that is so; use another strategy"
