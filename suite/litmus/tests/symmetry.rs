@@ -185,8 +185,13 @@ fn failures_are_found() {
 /// What the exploration of a program complains about.
 #[track_caller]
 fn complaint(program: impl Fn()) -> String {
-    let complaint = catch_unwind(AssertUnwindSafe(|| explorer(Model::Sc).run(program))).expect_err("complains");
-    complaint.downcast_ref::<String>().cloned().or(complaint.downcast_ref::<&str>().map(|&text| text.into())).unwrap()
+    let complaint =
+        catch_unwind(AssertUnwindSafe(|| explorer(Model::Sc).run(program))).expect_err("complains");
+    complaint
+        .downcast_ref::<String>()
+        .cloned()
+        .or(complaint.downcast_ref::<&str>().map(|&text| text.into()))
+        .unwrap()
 }
 
 #[test]
