@@ -321,18 +321,17 @@ impl Engine {
             if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
                 return Some(next);
             }
+            let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
+            let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
+            if let Some(&next) = self.runnable.iter().find(alone) {
+                graph.let_go(next);
+                return Some(next);
+            }
             // Loops that give way may have bounds of their own.
             if let Some(next) = graph.set_free() {
                 return Some(next);
             }
             graph.look_back();
-            let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
-            let alone =
-                |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(|leader| has_ended(leader));
-            if let Some(&thread) = self.runnable.iter().find(alone) {
-                self.outcome = Some(Outcome::Asymmetric { thread });
-                return None;
-            }
             let loops = graph.loops_at_rest();
             for &thread in &self.runnable {
                 if let Some(address) = graph.awaited(thread) {

@@ -15,7 +15,6 @@ use super::counts::Counts;
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
 use super::stored::{Stored, stored};
-use super::symmetry::Forerunner;
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
 use crate::memory::Touched;
@@ -156,6 +155,8 @@ pub struct Exhaustive {
     waiting: Vec<Option<Event>>,
     /// Threads that are not held back in loops in this execution.
     free: Vec<ThreadId>,
+    /// Threads that do not wait for their leaders any more, which have ended.
+    let_go: Vec<ThreadId>,
     /// What is known to make threads go round.
     vain: HashMap<Vain, Loop>,
     /// Whether the graph as it is has to be tried once more.
@@ -189,6 +190,7 @@ impl Exhaustive {
             found: Vec::new(),
             waiting: Vec::new(),
             free: Vec::new(),
+            let_go: Vec::new(),
             vain: HashMap::new(),
             again: false,
             begun_with: 0,
@@ -265,6 +267,7 @@ impl Exhaustive {
         self.references.begin();
         self.waiting.clear();
         self.free.clear();
+        self.let_go.clear();
         self.made = 0;
         if let Some(script) = &mut self.script {
             script.looked_back = 0;
@@ -507,7 +510,7 @@ impl Exhaustive {
         let graph = self.graph();
         match self.waiting.get(usize::from(thread)) {
             Some(Some(event)) => self.accepts(event, graph.newest_value(event.place)),
-            _ => !graph.is_held(thread),
+            _ => self.leader_awaited(thread).is_none(),
         }
     }
 
@@ -593,7 +596,8 @@ impl Exhaustive {
 
     /// The thread that the thread, which is not the first of those that are alike, has to wait for.
     pub(crate) fn leader_awaited(&self, thread: ThreadId) -> Option<ThreadId> {
-        self.graph().leader(thread).filter(|_| self.graph().is_held(thread))
+        let waits = !self.let_go.contains(&thread) && self.graph().is_held(thread);
+        self.graph().leader(thread).filter(|_| waits)
     }
 
     /// Says which thread goes first of two that are alike, where no thread makes them.
@@ -602,10 +606,14 @@ impl Exhaustive {
         self.graph_mut().set_leader(thread, Some(leader));
     }
 
+    /// The leader of the thread has ended.
+    pub(crate) fn let_go(&mut self, thread: ThreadId) {
+        self.let_go.push(thread);
+    }
+
     /// Whether a thread that has ended did the same as its leader, but that went on.
     pub(crate) fn leader_went_on(&self, thread: ThreadId) -> bool {
-        let graph = self.graph();
-        matches!(graph.forerunner(thread, graph.events_of(thread)), Forerunner::Event(_))
+        self.graph().ended_before_leader(thread)
     }
 
     /// The event that made a thread.

@@ -20,6 +20,8 @@
 //!
 //! That threads are alike is promised, not known. What contradicts it in an execution is noticed ([`Graph::tells_apart`]): tied
 //! threads that do different things, or something that happens after the end of one was waited for and before that of another.
+//! Fences that only acquire say nothing: whoever happens to drop the last handle of an `Arc` makes one. Where that is more than the leader has done
+//! before it ended, the thread is let go.
 
 use std::mem::discriminant;
 
@@ -58,7 +60,8 @@ impl Graph {
     pub(super) fn forerunner(&self, thread: ThreadId, po: u32) -> Forerunner {
         let Some(leader) = self.leader(thread) else { return Forerunner::None };
         let (own, leads) = (self.events_in(thread), self.events_in(leader));
-        let tied = own.iter().zip(leads).take(po as usize).all(|(&own, &leads)| self.ties(leads, own));
+        let tied = leads.len() >= po as usize
+            && own.iter().zip(leads).take(po as usize).all(|(&own, &leads)| self.ties(leads, own));
         match leads.get(po as usize) {
             _ if !tied => Forerunner::None,
             Some(&event) => Forerunner::Event(event),
@@ -117,27 +120,41 @@ impl Graph {
 
     /// Whether a new event shows that threads are not alike.
     pub(super) fn tells_apart(&self, event: &Event) -> bool {
-        if self.leaders.is_empty() {
+        let by_the_way = event.access == Access::Fence && !event.order.releases();
+        if self.leaders.is_empty() || by_the_way {
             return false;
         }
-        if let Forerunner::Event(before) = self.forerunner(event.thread, self.events_of(event.thread))
-            && discriminant(&self.event(before).access) != discriminant(&event.access)
-        {
-            return true;
-        }
+        let differs = match self.forerunner(event.thread, self.events_of(event.thread)) {
+            Forerunner::None => false,
+            Forerunner::Missing => true,
+            Forerunner::Event(before) => {
+                let before = self.event(before).access;
+                before != Access::Fence && discriminant(&before) != discriminant(&event.access)
+            }
+        };
+        differs || self.comes_between_joins(event)
+    }
+
+    /// Whether a thread that has ended did the same as its leader, but that went on.
+    pub(super) fn ended_before_leader(&self, thread: ThreadId) -> bool {
+        let po = self.events_of(thread);
+        let rest = match self.forerunner(thread, po) {
+            Forerunner::Event(before) => &self.events_in(self.event(before).thread)[po as usize..],
+            _ => &[],
+        };
+        po > 0 && rest.iter().any(|&id| self.event(id).access != Access::Fence)
+    }
+
+    /// Whether the event follows the join of one of two threads that are alike, but not that of the other.
+    fn comes_between_joins(&self, event: &Event) -> bool {
         if matches!(event.access, Access::Join(_)) {
             return false;
         }
-        let joins = || {
-            self.events_in(event.thread).iter().rev().map_while(|&id| match self.event(id).access {
-                Access::Join(thread) => Some(thread),
-                _ => None,
-            })
-        };
-        let joined = |thread: ThreadId| joins().any(|other| other == thread);
-        let alike = (0..self.leaders.len() as ThreadId)
-            .filter_map(|thread| self.leader(thread).map(|leader| (thread, leader)));
-        alike.into_iter().any(|(thread, leader)| joined(thread) != joined(leader))
+        let latest = || self.events_in(event.thread).iter().rev().map(|&id| self.event(id).access);
+        let joins = || latest().take_while(|access| matches!(access, Access::Join(_) | Access::Fence));
+        let joined = |thread: ThreadId| joins().any(|access| access == Access::Join(thread));
+        (0..self.leaders.len() as ThreadId)
+            .any(|thread| self.leader(thread).is_some_and(|leader| joined(thread) != joined(leader)))
     }
 
     fn events_in(&self, thread: ThreadId) -> &[EventId] {
