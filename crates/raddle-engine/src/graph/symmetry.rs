@@ -20,7 +20,7 @@
 //!
 //! That threads are alike is promised, not known. What contradicts it in an execution is noticed ([`Graph::tells_apart`]): tied
 //! threads that do different things, or something that happens after the end of one was waited for and before that of another.
-//! Fences that only acquire say nothing: whoever happens to drop the last handle of an `Arc` makes one. Where that is more than the leader has done
+//! Handles of an `Arc` that are dropped say nothing, nor the fence that whoever drops the last makes. Where that is more than the leader has done
 //! before it ended, the thread is let go.
 
 use std::mem::discriminant;
@@ -95,12 +95,17 @@ impl Graph {
             return matches!((a.access, b.access), (Access::Begin, Access::Begin))
                 || (a.access == Access::Fence && b.access == Access::Fence);
         }
-        self.can_be_compared(leads, follows) && !a.writes() && !b.writes() && a.rf == b.rf
+        self.can_be_compared(leads, follows) && a.reads() && !a.writes() && !b.writes() && a.rf == b.rf
     }
 
     fn can_be_compared(&self, leads: EventId, follows: EventId) -> bool {
         let (a, b) = (self.event(leads), self.event(follows));
-        a.place != NONE && a.place == b.place && discriminant(&a.access) == discriminant(&b.access)
+        let accesses_memory = |event: &Event| event.reads() || event.writes();
+        a.place != NONE
+            && a.place == b.place
+            && discriminant(&a.access) == discriminant(&b.access)
+            && accesses_memory(a)
+            && accesses_memory(b)
     }
 
     /// Whether an event cannot be without the leader's, or without one that is tied to that.
@@ -125,11 +130,12 @@ impl Graph {
             return false;
         }
         let differs = match self.forerunner(event.thread, self.events_of(event.thread)) {
+            _ if depends_on_handles(event.access) => false,
             Forerunner::None => false,
             Forerunner::Missing => true,
             Forerunner::Event(before) => {
                 let before = self.event(before).access;
-                before != Access::Fence && discriminant(&before) != discriminant(&event.access)
+                !depends_on_handles(before) && discriminant(&before) != discriminant(&event.access)
             }
         };
         differs || self.comes_between_joins(event)
@@ -142,7 +148,7 @@ impl Graph {
             Forerunner::Event(before) => &self.events_in(self.event(before).thread)[po as usize..],
             _ => &[],
         };
-        po > 0 && rest.iter().any(|&id| self.event(id).access != Access::Fence)
+        po > 0 && rest.iter().any(|&id| !depends_on_handles(self.event(id).access))
     }
 
     /// Whether the event follows the join of one of two threads that are alike, but not that of the other.
@@ -160,4 +166,9 @@ impl Graph {
     fn events_in(&self, thread: ThreadId) -> &[EventId] {
         self.threads.get(usize::from(thread)).map_or(&[], |events| events)
     }
+}
+
+/// Whether a thread may do that or not, depending on who has the last handle of an `Arc`.
+fn depends_on_handles(access: Access) -> bool {
+    matches!(access, Access::Fence | Access::Drop)
 }
