@@ -110,6 +110,11 @@ pub enum Outcome {
         /// The thread that did it.
         thread: ThreadId,
     },
+    /// Threads are not alike that are said to be.
+    Asymmetric {
+        /// The thread that showed it.
+        thread: ThreadId,
+    },
     /// Not a failure: the execution shows nothing that others do not.
     Abandoned,
     /// Not a failure: every interleaving that shows the execution takes more preemptions than were asked for.
@@ -128,7 +133,8 @@ impl Outcome {
             Outcome::Panic { thread }
             | Outcome::Crash { thread, .. }
             | Outcome::StackOverflow { thread }
-            | Outcome::Unsupported { thread } => *thread = number(*thread),
+            | Outcome::Unsupported { thread }
+            | Outcome::Asymmetric { thread } => *thread = number(*thread),
             _ => {}
         }
         self
@@ -327,7 +333,7 @@ impl Engine {
             GLOBAL.in_engine.set(true);
             (*this).record_crash();
             (*this).look_for_leaks();
-            (*this).hold_to_bound();
+            (*this).look_back_along_graph();
             let outcome = judge(&(*this).ended());
             (*this).outcome = Some(outcome);
             (*this).end()

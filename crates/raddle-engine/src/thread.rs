@@ -108,6 +108,10 @@ pub struct VThread {
     pub(crate) known_to_parent: bool,
     /// How many threads it has made.
     pub(crate) children: u32,
+    /// Which of the threads that its parent made it is like.
+    pub(crate) kind: Option<u64>,
+    /// Of which kind the threads are that it makes.
+    pub(crate) makes: Option<u64>,
     /// The event that woke it last, if the search is exhaustive.
     pub(crate) woken_by: u32,
     /// Whether it was woken since it last began to wait.
@@ -165,6 +169,8 @@ impl VThread {
             parent: 0,
             known_to_parent: false,
             children: 0,
+            kind: None,
+            makes: None,
             woken_by: 0,
             woken: false,
             dropping: None,
@@ -197,6 +203,8 @@ impl VThread {
         self.children = 0;
         self.dropping = None;
         self.counted_exactly = false;
+        self.kind = None;
+        self.makes = None;
         self.in_expanded_rmw = false;
         self.expansion = Expansion::None;
         self.made_sc_rmw = false;

@@ -65,6 +65,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Again
         | Outcome::Anew
         | Outcome::Diverged { .. }
+        | Outcome::Asymmetric { .. }
         | Outcome::Unsupported { .. } => {
             unreachable!("none is a failure of the code under test")
         }
@@ -88,7 +89,7 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Exceeded | Outcome::Again | Outcome::Anew | Outcome::Diverged { .. } | Outcome::Unsupported { .. } => {
+        Outcome::Passed | Outcome::Abandoned | Outcome::Exceeded | Outcome::Again | Outcome::Anew | Outcome::Diverged { .. } | Outcome::Unsupported { .. } | Outcome::Asymmetric { .. } => {
             String::new()
         }
         Outcome::Panic { .. } => said(),

@@ -413,10 +413,15 @@ pub(crate) fn may_give_up(options: &Options) -> bool {
 /// Whether what a search came to says nothing about the program, and others have to take over.
 ///
 /// # Panics
-/// If there are no others.
+/// If there are no others, or threads are told apart that are promised to be alike.
 pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
-    use Outcome::{Deadlock, Diverged, Livelock, StepLimit, TimeLimit, Unsupported};
+    use Outcome::{Asymmetric, Deadlock, Diverged, Livelock, StepLimit, TimeLimit, Unsupported};
     let outcome = report.failure.as_ref().map(|found| &found.outcome);
+    assert!(
+        !matches!(outcome, Some(Asymmetric { .. })),
+        "raddle: threads that `symmetric` made are told apart: they do different things after they have read the same, or something \
+         happens after one of them was joined and before another was; make such threads outside of `symmetric`"
+    );
     if may_give_up(options) {
         return report.unsure
             || matches!(outcome, Some(Unsupported { .. } | Diverged { .. } | StepLimit | TimeLimit));

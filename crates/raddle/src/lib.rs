@@ -74,6 +74,7 @@ mod report;
 mod resume;
 mod scenario;
 mod suppress;
+mod symmetry;
 
 pub use auto::Ran;
 pub use declarative::generate::{self, Arbitrary, ThreadId};
@@ -87,3 +88,4 @@ pub use raddle_check::{Contract, Relaxation};
 pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;
+pub use symmetry::symmetric;

@@ -94,6 +94,7 @@ impl Engine {
                     self.stop(Outcome::Diverged { choice })
                 }
                 Answer::MixedSize => self.stop(Outcome::Unsupported { thread }),
+                Answer::Asymmetric => self.stop(Outcome::Asymmetric { thread }),
             }
         }
     }
@@ -238,12 +239,17 @@ impl Engine {
         self.graph().last_of(thread)
     }
 
-    /// Takes an execution that passed back if it takes more preemptions than were asked for. Failures are failures.
-    pub(super) fn hold_to_bound(&mut self) {
-        if self.outcome == Some(Outcome::Passed)
-            && let Some(graphs) = &mut self.exhaustive
-            && !graphs.counts()
-        {
+    /// Takes an execution that passed back if it takes more preemptions than were asked for, or should not have been possible.
+    /// Failures are failures.
+    pub(super) fn look_back_along_graph(&mut self) {
+        let Some(graphs) = &mut self.exhaustive else { return };
+        if self.outcome != Some(Outcome::Passed) {
+            return;
+        }
+        let ended = self.threads[..self.alive].iter().filter(|thread| thread.state == State::Finished);
+        if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| graphs.leader_went_on(thread)) {
+            self.outcome = Some(Outcome::Asymmetric { thread });
+        } else if !graphs.counts() {
             self.outcome = Some(Outcome::Exceeded);
         }
     }
@@ -254,6 +260,14 @@ impl Engine {
         let before = self.current().children;
         self.current().children += 1;
         self.graph().child(parent, before)
+    }
+
+    /// The current thread has just made another, of the kind that it makes.
+    pub(crate) fn note_kind_of(&mut self, child: ThreadId) {
+        let kind = self.current().makes;
+        let Engine { exhaustive, threads, .. } = self;
+        let alike = |sibling: ThreadId| kind.is_some() && threads[usize::from(sibling)].kind == kind;
+        exhaustive.as_mut().expect("the search is exhaustive").spawned(child, alike);
     }
 
     /// Whether a thread has made others that have not ended.
@@ -305,6 +319,12 @@ impl Engine {
                 return Some(current);
             }
             if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
+                return Some(next);
+            }
+            let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
+            let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
+            if let Some(&next) = self.runnable.iter().find(alone) {
+                graph.let_go(next);
                 return Some(next);
             }
             // Loops that give way may have bounds of their own.

@@ -10,14 +10,14 @@ use super::{Exhaustive, Graph, Model, covers};
 use crate::event::Order::{Acquire, Relaxed, Release};
 
 /// What happened: for each event of each thread the write that it read, and the one that it comes after.
-type Signature = Vec<Vec<(u32, u32)>>;
+pub(super) type Signature = Vec<Vec<(u32, u32)>>;
 
 /// The name of an event in a signature.
 fn name(thread: usize, step: usize) -> u32 {
     ((thread as u32 + 1) << 16) | step as u32
 }
 
-fn signature(graph: &Graph) -> Signature {
+pub(super) fn signature(graph: &Graph) -> Signature {
     let name_of = |id: u32| match id {
         INIT => 0,
         // Threads begin with an event that is no step.
@@ -175,7 +175,7 @@ fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
     found
 }
 
-fn cases(default: u64) -> u64 {
+pub(super) fn cases(default: u64) -> u64 {
     std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 

@@ -52,6 +52,8 @@ pub(crate) enum Answer {
     Diverged,
     /// The place overlaps another that is accessed with a different size.
     MixedSize,
+    /// It shows that threads are not alike that are said to be.
+    Asymmetric,
 }
 
 /// Work for later: another way to add the event with number `at`.
@@ -153,6 +155,8 @@ pub struct Exhaustive {
     waiting: Vec<Option<Event>>,
     /// Threads that are not held back in loops in this execution.
     free: Vec<ThreadId>,
+    /// Threads that do not wait for their leaders any more, which have ended.
+    let_go: Vec<ThreadId>,
     /// What is known to make threads go round.
     vain: HashMap<Vain, Loop>,
     /// Whether the graph as it is has to be tried once more.
@@ -186,6 +190,7 @@ impl Exhaustive {
             found: Vec::new(),
             waiting: Vec::new(),
             free: Vec::new(),
+            let_go: Vec::new(),
             vain: HashMap::new(),
             again: false,
             begun_with: 0,
@@ -262,6 +267,7 @@ impl Exhaustive {
         self.references.begin();
         self.waiting.clear();
         self.free.clear();
+        self.let_go.clear();
         self.made = 0;
         if let Some(script) = &mut self.script {
             script.looked_back = 0;
@@ -504,7 +510,7 @@ impl Exhaustive {
         let graph = self.graph();
         match self.waiting.get(usize::from(thread)) {
             Some(Some(event)) => self.accepts(event, graph.newest_value(event.place)),
-            _ => true,
+            _ => self.leader_awaited(thread).is_none(),
         }
     }
 
@@ -523,8 +529,7 @@ impl Exhaustive {
 
     /// Where the thread waits for another value.
     pub(crate) fn awaited(&self, thread: ThreadId) -> Option<usize> {
-        let event = self.waiting.get(usize::from(thread))?.as_ref()?;
-        self.places.address(event.place)
+        self.places.address(self.wanted(thread)?.place)
     }
 
     /// An event of the execution.
@@ -570,6 +575,45 @@ impl Exhaustive {
         let child = self.children.len() as ThreadId + 1;
         self.children.push((parent, before, child));
         child
+    }
+
+    /// A thread was made, by the latest event. It goes after the latest thread that `alike` accepts, if its parent has done
+    /// nothing but make threads since.
+    pub(crate) fn spawned(&mut self, child: ThreadId, alike: impl Fn(ThreadId) -> bool) {
+        if self.script.is_some() {
+            return;
+        }
+        let graph = self.graph();
+        let made = graph.event(self.made as EventId - 1);
+        let before = graph.threads[usize::from(made.thread)][..made.po as usize].iter().rev();
+        let siblings = before.map_while(|&id| match graph.event(id).access {
+            Access::Spawn(thread) => Some(thread),
+            _ => None,
+        });
+        let leader = siblings.into_iter().find(|&sibling| alike(sibling));
+        self.graph_mut().set_leader(child, leader);
+    }
+
+    /// The thread that the thread, which is not the first of those that are alike, has to wait for.
+    pub(crate) fn leader_awaited(&self, thread: ThreadId) -> Option<ThreadId> {
+        let waits = !self.let_go.contains(&thread) && self.graph().is_held(thread);
+        self.graph().leader(thread).filter(|_| waits)
+    }
+
+    /// Says which thread goes first of two that are alike, where no thread makes them.
+    #[cfg(test)]
+    pub(super) fn set_leader(&mut self, thread: ThreadId, leader: ThreadId) {
+        self.graph_mut().set_leader(thread, Some(leader));
+    }
+
+    /// The leader of the thread has ended.
+    pub(crate) fn let_go(&mut self, thread: ThreadId) {
+        self.let_go.push(thread);
+    }
+
+    /// Whether a thread that has ended did the same as its leader, but that went on.
+    pub(crate) fn leader_went_on(&self, thread: ThreadId) -> bool {
+        self.graph().ended_before_leader(thread)
     }
 
     /// The event that made a thread.
@@ -668,6 +712,9 @@ impl Exhaustive {
     fn add(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
         let wait = self.graph().waiting(request.thread);
         let event = Event::of(request, found);
+        if self.graph().tells_apart(&event) {
+            return Err(Answer::Asymmetric);
+        }
         if let Some(waiting) = self.waiting.get_mut(usize::from(request.thread)) {
             *waiting = None;
         }
@@ -965,7 +1012,10 @@ impl Waits for Exhaustive {
     }
 
     fn wanted(&self, thread: ThreadId) -> Option<Event> {
-        let event = (*self.waiting.get(usize::from(thread))?)?;
-        Some(Event { po: self.graph().events_of(thread), ..event })
+        match self.waiting.get(usize::from(thread)) {
+            Some(&Some(event)) => Some(Event { po: self.graph().events_of(thread), ..event }),
+            // The same as its leader, which is where it is.
+            _ => self.wanted(self.leader_awaited(thread)?),
+        }
     }
 }

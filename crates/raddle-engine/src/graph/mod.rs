@@ -18,6 +18,9 @@ mod rc11;
 pub(crate) mod rounds;
 mod sc;
 mod stored;
+mod symmetry;
+#[cfg(test)]
+mod symmetry_tests;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -30,6 +33,7 @@ pub use explore::Exhaustive;
 pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
 
 use event::{Access, Event, EventId, INIT, NONE, PlaceId};
+use symmetry::Forerunner;
 use views::{Views, join};
 
 pub use crate::memory::Model;
@@ -43,6 +47,8 @@ pub(crate) struct Graph {
     /// The events of each thread.
     threads: Vec<Vec<EventId>>,
     places: Vec<Place>,
+    /// For each thread the one that goes first of two that are alike.
+    leaders: Vec<Option<ThreadId>>,
     /// All events in the order of their stamps.
     by_stamp: Vec<EventId>,
     next_stamp: u32,
@@ -89,6 +95,7 @@ impl Graph {
             events: Vec::new(),
             threads: Vec::new(),
             places: Vec::new(),
+            leaders: Vec::new(),
             by_stamp: Vec::new(),
             next_stamp: 0,
             sc: 0,
@@ -250,6 +257,9 @@ impl Graph {
         if rf < NONE {
             join(view, self.prefix.row(rf as usize));
         }
+        if let Forerunner::Event(before) = self.forerunner(thread, self.events_of(thread)) {
+            join(view, self.prefix.row(before as usize));
+        }
         if view.len() > usize::from(thread) {
             view[usize::from(thread)] += 1;
         }
@@ -360,6 +370,9 @@ impl Graph {
         if event.is_last_drop() {
             let drops = &self.places[event.place as usize].drops;
             drops.iter().for_each(|&other| self.prefix.join_last(other as usize));
+        }
+        if let Forerunner::Event(before) = self.forerunner(event.thread, event.po) {
+            self.prefix.join_last(before as usize);
         }
         self.prefix.last_mut()[thread] = event.po + 1;
         if self.model == Model::Sc {
@@ -573,12 +586,14 @@ impl Graph {
         }
     }
 
-    /// Whether the graph is consistent, given that it was before `changed` was added other than as the newest.
+    /// Whether the graph is consistent, and threads that are alike are in order, given that it was so before `changed` was
+    /// added other than as the newest.
     pub(crate) fn is_consistent(&self, changed: EventId, scratch: &mut Scratch) -> bool {
-        match self.model {
-            Model::Sc => sc::is_consistent(self, changed, scratch),
-            Model::Rc11 => rc11::is_consistent(self, changed, scratch),
-        }
+        self.is_in_order(changed)
+            && match self.model {
+                Model::Sc => sc::is_consistent(self, changed, scratch),
+                Model::Rc11 => rc11::is_consistent(self, changed, scratch),
+            }
     }
 
     /// Makes `into` the graph in which `read` reads from the new write `event`, and everything is gone that was added after
@@ -603,6 +618,7 @@ impl Graph {
         into.width = self.width;
         into.model = self.model;
         into.clear();
+        into.leaders.clone_from(&self.leaders);
         let stamp = self.event(read).stamp;
         let stays = |id: usize| {
             let other = &self.events[id];

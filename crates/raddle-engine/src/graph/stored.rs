@@ -188,6 +188,7 @@ stored!(Event { thread, access, order, wanted, place, size, po, past, stamp, rf,
 impl Stored for Graph {
     fn put(&self, words: &mut Vec<u64>) {
         self.model.put(words);
+        self.leaders.put(words);
         self.places.iter().map(|place| place.init).collect::<Vec<u64>>().put(words);
         self.events.len().put(words);
         for (id, event) in self.events.iter().enumerate() {
@@ -198,6 +199,7 @@ impl Stored for Graph {
 
     fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Graph> {
         let mut graph = Graph::new(Model::take(words)?);
+        graph.leaders = Stored::take(words)?;
         for (place, init) in Vec::<u64>::take(words)?.into_iter().enumerate() {
             graph.set_init(place as u32, init);
         }

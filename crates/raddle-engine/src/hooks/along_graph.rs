@@ -341,9 +341,11 @@ pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32)
 pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
     let child = engine.next_child();
     engine.take_other_step(Access::Spawn(child), Order::Relaxed, NONE);
-    let parent = engine.current_id();
+    engine.note_kind_of(child);
+    let (parent, kind) = (engine.current_id(), engine.current().makes);
     engine.make_thread_with_number(child.into(), start);
-    engine.threads[usize::from(child)].parent = parent;
+    let thread = &mut engine.threads[usize::from(child)];
+    (thread.parent, thread.kind) = (parent, kind);
     child
 }
 

@@ -41,6 +41,28 @@ pub unsafe fn spawn(
     }
 }
 
+/// Says of which kind the threads are that the current one makes from now on. Returns what it said before.
+///
+/// Threads of one kind are alike: they do the same, and whoever exchanged two of them would see the same. Of executions in which
+/// such threads are exchanged, the exhaustive search makes one. It takes those for alike that are of the same kind and between
+/// which their parent made nothing but threads.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn make_alike(engine: *mut Engine, kind: Option<u64>) -> Option<u64> {
+    // SAFETY: the caller's.
+    unsafe { std::mem::replace(&mut (*engine).current().makes, kind) }
+}
+
+/// A kind of which the current thread has made no threads, if it always asks here.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn unused_kind(engine: *mut Engine) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { (*engine).current().children.into() }
+}
+
 /// Waits for a thread's end; returns what its routine did. None if there is no such thread to join.
 ///
 /// # Safety
