@@ -174,8 +174,12 @@ impl Engine {
                 self.race(earlier, access, [0; 4]);
             }
         }
+        let bytes = block.start..block.start + block.size;
+        if let Some(exhaustive) = &mut self.exhaustive {
+            exhaustive.forget(&bytes);
+        }
         if let Some(memory) = &mut self.memory {
-            memory.forget(block.start..block.start + block.size);
+            memory.forget(bytes);
         }
     }
 

@@ -7,7 +7,9 @@ use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
-use crate::graph::{Anew, Answer, Counting, Exhaustive, Location, LoopsAtRest, Model, Purpose, Request};
+use crate::graph::{
+    Anew, Answer, Counting, Exhaustive, Location, LoopsAtRest, Model, NOT_IN_MEMORY, Purpose, Request,
+};
 use crate::thread::{State, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
@@ -156,7 +158,7 @@ impl Engine {
 
     /// Takes a step at something that threads share besides memory. Returns the number of the event.
     pub(crate) fn take_shared_step(&mut self, shared: Shared, access: Access) -> EventId {
-        let at = Location { address: shared.address(), size: 1, value: None };
+        let at = Location { address: shared.address(), size: NOT_IN_MEMORY, value: None };
         self.take_step(access, Order::AcqRel, || Some(at), NONE, 0);
         self.graph().made() as EventId - 1
     }

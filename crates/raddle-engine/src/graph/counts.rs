@@ -128,7 +128,7 @@ impl Exhaustive {
     ) -> Result<Counting, Anew> {
         let looked_at = match purpose {
             Purpose::Look { .. } => None,
-            _ => self.places.mark_count(count, 8),
+            _ => self.places.mark_count(count),
         };
         let counting = match &self.script {
             Some(script) => match script.schedule.counts.get(self.references.made.len()) {

@@ -9,6 +9,7 @@
 //! Memory is one graph per revisit that is under way, each smaller than an execution, and the work noted on them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::bound::{Bound, Waits};
 use super::counts::Counts;
@@ -387,6 +388,11 @@ impl Exhaustive {
         if let Some(bound) = &mut self.bound {
             bound.exceeded = 0;
         }
+    }
+
+    /// Memory is freed.
+    pub(crate) fn forget(&mut self, memory: &Range<usize>) {
+        self.places.forget(memory);
     }
 
     /// Whether something wrote to memory that is accessed atomically, without being seen: code that is not instrumented, or the

@@ -31,6 +31,7 @@ mod views;
 pub(crate) use counts::{Anew, Counting, Dropping, Lesson, Purpose};
 pub use explore::Exhaustive;
 pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
+pub(crate) use places::NOT_IN_MEMORY;
 
 use event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use symmetry::Forerunner;

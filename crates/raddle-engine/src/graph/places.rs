@@ -2,7 +2,9 @@
 //!
 //! Memory that holds something else than the last known write left was written by code that is not atomic: a constructor, or
 //! whoever owned the memory alone. Programs without data races order that with everything before and after, so the address is a
-//! new place from then on.
+//! new place from then on. So is memory that was freed: if it is used again, it is for something else.
+
+use std::ops::Range;
 
 use super::event::PlaceId;
 use super::stored::stored;
@@ -16,6 +18,8 @@ pub(crate) struct Places {
     known: PlaceId,
     /// The number of the execution.
     run: u64,
+    /// The slots that the execution has used.
+    used: Vec<u32>,
     /// Whether memory was ever seen to hold what no known access wrote.
     pub(crate) unseen_writes: bool,
 }
@@ -24,8 +28,12 @@ pub(crate) struct Places {
 struct Slot {
     address: usize,
     size: u8,
+    /// Slots that share bytes with it.
+    rivals: Vec<u32>,
     /// The execution that used it last.
     run: u64,
+    /// Whether its memory was freed in that execution.
+    over: bool,
     /// Which of the places it stands for in that execution.
     generation: usize,
     places: Vec<PlaceId>,
@@ -37,8 +45,14 @@ struct Slot {
     counts: u64,
 }
 
-stored!(Places { slots, table, known, run, unseen_writes });
-stored!(Slot { address, size, run, generation, places, value, rank, counts });
+stored!(Places { slots, table, known, run, used, unseen_writes });
+stored!(Slot { address, size, rivals, run, over, generation, places, value, rank, counts });
+
+/// The size of a count of references.
+const COUNT: u8 = size_of::<usize>() as u8;
+
+/// The size of what threads share that is not in memory.
+pub(crate) const NOT_IN_MEMORY: u8 = 1;
 
 /// A place that is being accessed.
 #[derive(Clone, Copy, Debug)]
@@ -53,28 +67,42 @@ impl Places {
     /// Begins another execution.
     pub(crate) fn begin(&mut self) {
         self.run += 1;
+        self.used.clear();
+    }
+
+    /// Memory is freed: what is there from now on, if anything, is something else.
+    pub(crate) fn forget(&mut self, memory: &Range<usize>) {
+        for &slot in &self.used {
+            let slot = &mut self.slots[slot as usize];
+            slot.over |= memory.contains(&slot.address);
+        }
     }
 
     /// Finds the place of an access, given what memory holds. None if it overlaps another of a different size.
     pub(crate) fn find(&mut self, address: usize, size: u8, memory: Option<u64>) -> Option<Found> {
-        let slot = match self.lookup(address) {
+        let slot = match self.lookup(address, size) {
             Some(slot) => slot,
-            None => self.insert(address, size)?,
+            None => self.insert(address, size),
         };
-        let known = &mut self.slots[slot];
-        if known.size != size {
+        if !self.in_use(slot) && self.slots[slot].rivals.iter().any(|&rival| self.in_use(rival as usize)) {
             return None;
         }
+        let known = &mut self.slots[slot];
         let mut first = false;
         if known.run != self.run {
             known.run = self.run;
             known.generation = 0;
+            first = true;
+            self.used.push(slot as u32);
+        } else if known.over {
+            known.generation += 1;
             first = true;
         } else if memory.is_some_and(|memory| memory != known.value) {
             known.generation += 1;
             first = true;
             self.unseen_writes = true;
         }
+        known.over = false;
         if first {
             known.value = memory.unwrap_or(0);
             known.rank = 0;
@@ -99,37 +127,40 @@ impl Places {
 
     /// The address is a count of references. Returns the place that other accesses to it have in this execution, if there
     /// were any.
-    pub(crate) fn mark_count(&mut self, address: usize, size: u8) -> Option<PlaceId> {
-        let slot = match self.lookup(address) {
+    pub(crate) fn mark_count(&mut self, address: usize) -> Option<PlaceId> {
+        let slot = match self.lookup(address, COUNT) {
             Some(slot) => slot,
-            None => self.insert(address, size)?,
+            None => self.insert(address, COUNT),
         };
+        let in_use = self.in_use(slot);
         let slot = &mut self.slots[slot];
         slot.counts = self.run;
-        (slot.run == self.run).then(|| slot.places[slot.generation])
+        in_use.then(|| slot.places[slot.generation])
     }
 
     /// Whether the address is a count of references.
     pub(crate) fn is_count(&self, address: usize) -> bool {
-        self.lookup(address).is_some_and(|slot| self.slots[slot].counts == self.run)
+        self.lookup(address, COUNT).is_some_and(|slot| self.slots[slot].counts == self.run)
     }
 
-    /// The place that an address has in this execution.
+    /// The place that something outside memory has in this execution.
     pub(crate) fn place(&self, address: usize) -> Option<PlaceId> {
-        let slot = &self.slots[self.lookup(address)?];
+        let slot = &self.slots[self.lookup(address, NOT_IN_MEMORY)?];
         (slot.run == self.run).then(|| slot.places[slot.generation])
     }
 
     /// The address is no count of references any more.
     pub(crate) fn forget_count(&mut self, address: usize) {
-        if let Some(slot) = self.lookup(address) {
+        if let Some(slot) = self.lookup(address, COUNT) {
             self.slots[slot].counts = 0;
         }
     }
 
-    /// From now on the address stands for something else.
+    /// From now on the address of something outside memory stands for something else.
     pub(crate) fn begin_generation(&mut self, address: usize) {
-        if let Some(slot) = self.lookup(address).filter(|&slot| self.slots[slot].run == self.run) {
+        if let Some(slot) =
+            self.lookup(address, NOT_IN_MEMORY).filter(|&slot| self.slots[slot].run == self.run)
+        {
             let slot = &mut self.slots[slot];
             slot.generation += 1;
             if slot.places.len() == slot.generation {
@@ -144,7 +175,11 @@ impl Places {
         self.slots.iter().find(|slot| slot.places.contains(&place)).map(|slot| slot.address)
     }
 
-    fn lookup(&self, address: usize) -> Option<usize> {
+    fn in_use(&self, slot: usize) -> bool {
+        self.slots[slot].run == self.run && !self.slots[slot].over
+    }
+
+    fn lookup(&self, address: usize, size: u8) -> Option<usize> {
         if self.table.is_empty() {
             return None;
         }
@@ -152,7 +187,7 @@ impl Places {
         let mut at = hash(address) & mask;
         while self.table[at] != 0 {
             let slot = self.table[at] as usize - 1;
-            if self.slots[slot].address == address {
+            if self.slots[slot].address == address && self.slots[slot].size == size {
                 return Some(slot);
             }
             at = (at + 1) & mask;
@@ -161,24 +196,25 @@ impl Places {
     }
 
     #[cold]
-    fn insert(&mut self, address: usize, size: u8) -> Option<usize> {
-        let overlaps = |other: usize| {
-            other != address
-                && self.lookup(other).is_some_and(|slot| {
-                    let other_size = usize::from(self.slots[slot].size);
-                    self.slots[slot].run == self.run
-                        && other < address + usize::from(size)
-                        && address < other + other_size
-                })
-        };
-        if (address.saturating_sub(7)..address + usize::from(size)).any(overlaps) {
-            return None;
-        }
+    fn insert(&mut self, address: usize, size: u8) -> usize {
         let slot = self.slots.len();
+        let mut rivals = Vec::new();
+        for other in address.saturating_sub(7)..address + usize::from(size) {
+            for other_size in [1, 2, 4, 8] {
+                if other + usize::from(other_size) > address
+                    && let Some(rival) = self.lookup(other, other_size)
+                {
+                    self.slots[rival].rivals.push(slot as u32);
+                    rivals.push(rival as u32);
+                }
+            }
+        }
         self.slots.push(Slot {
             address,
             size,
+            rivals,
             run: 0,
+            over: false,
             generation: 0,
             places: Vec::new(),
             value: 0,
@@ -193,7 +229,7 @@ impl Places {
         } else {
             self.enter(slot);
         }
-        Some(slot)
+        slot
     }
 
     fn enter(&mut self, slot: usize) {
@@ -208,4 +244,66 @@ impl Places {
 
 fn hash(address: usize) -> usize {
     (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        let mut places = Places::default();
+        places.begin();
+        places
+    }
+
+    #[test]
+    fn sizes_do_not_mix() {
+        let mut places = places();
+        assert!(places.find(16, 4, Some(0)).is_some());
+        assert!(places.find(20, 4, Some(0)).is_some());
+        assert!(places.find(16, 1, Some(0)).is_none());
+        assert!(places.find(19, 1, Some(0)).is_none());
+        assert!(places.find(16, 8, Some(0)).is_none());
+        assert!(places.find(15, 1, Some(0)).is_some());
+        assert!(places.find(24, 8, Some(0)).is_some());
+    }
+
+    #[test]
+    fn sizes_may_differ_between_executions_only() {
+        let mut places = places();
+        assert!(places.find(17, 1, Some(0)).is_some());
+        places.begin();
+        assert!(places.find(16, 4, Some(0)).is_some());
+        places.begin();
+        assert!(places.find(16, 4, Some(0)).is_some());
+        assert!(places.find(17, 1, Some(0)).is_none());
+    }
+
+    #[test]
+    fn memory_that_was_freed_is_something_else() {
+        let mut places = places();
+        let old = places.find(16, 4, Some(0)).unwrap();
+        let beside = places.find(32, 4, Some(0)).unwrap();
+        places.forget(&(16..32));
+        let new = places.find(16, 4, Some(0)).unwrap();
+        assert!(new.first && new.place != old.place);
+        assert!(!places.find(32, 4, Some(0)).unwrap().first);
+        places.forget(&(16..32));
+        assert!(places.find(16, 8, Some(0)).unwrap().first);
+        assert!(places.find(16, 4, Some(0)).is_none());
+
+        places.begin();
+        assert_eq!(places.find(16, 4, Some(0)).unwrap().place, old.place);
+        assert_eq!(places.find(32, 4, Some(0)).unwrap().place, beside.place);
+    }
+
+    #[test]
+    fn plain_writes_make_a_new_place() {
+        let mut places = places();
+        let old = places.find(16, 4, Some(0)).unwrap();
+        assert!(places.written(old.slot, 1, 5));
+        assert_eq!(places.find(16, 4, Some(5)).unwrap().place, old.place);
+        assert_ne!(places.find(16, 4, Some(6)).unwrap().place, old.place);
+        assert!(places.unseen_writes);
+    }
 }

@@ -48,7 +48,7 @@ pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
 pub unsafe fn freeing(engine: *mut Engine, address: usize) {
     // SAFETY: the caller's.
     unsafe {
-        if (*engine).remembers() || (*engine).trace.is_some() {
+        if (*engine).remembers() || (*engine).exhaustive.is_some() || (*engine).trace.is_some() {
             enter(engine, |engine| engine.freeing(address));
         }
     }
