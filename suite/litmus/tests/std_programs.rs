@@ -214,6 +214,25 @@ mod storage {
         });
     }
 
+    /// The same bytes are used as atomics of another size, in another object.
+    #[test]
+    fn boxes_of_other_sizes_one_after_another() {
+        returns(&[(0, 0), (0, 2), (1, 0), (1, 2)], || {
+            let byte = Box::new(AtomicU8::new(0));
+            let first = thread::scope(|scope| {
+                scope.spawn(|| byte.store(1, Relaxed));
+                byte.load(Relaxed)
+            });
+            drop(byte);
+            let word = Box::new(AtomicU64::new(0));
+            let second = thread::scope(|scope| {
+                scope.spawn(|| word.store(2, Relaxed));
+                word.load(Relaxed)
+            });
+            (first, second)
+        });
+    }
+
     /// Whoever owns an atomic may change it without being atomic.
     #[test]
     fn plain_writes_between() {
@@ -302,6 +321,25 @@ mod sizes {
         };
         is_refused(|| race(&AtomicU32::new(0), 0));
         is_refused(|| race(&AtomicU32::new(0), 3));
+    }
+
+    /// Also if there are executions with the one, executions with the other, and only at last executions with both.
+    #[test]
+    fn do_not_mix_in_any_execution() {
+        is_refused(|| {
+            let (word, turns) = (&AtomicU32::new(0), &[AtomicU32::new(0), AtomicU32::new(0)]);
+            // SAFETY: as above.
+            let byte = unsafe { AtomicU8::from_ptr(word.as_ptr().cast::<u8>().add(1)) };
+            thread::scope(|scope| {
+                scope.spawn(|| turns[0].store(1, Relaxed));
+                scope.spawn(|| turns[1].store(1, Relaxed));
+                let [first, second] = [0, 1].map(|i| turns[i].load(Relaxed) == 1);
+                if first {
+                    byte.store(1, Relaxed);
+                }
+                if second { word.load(Relaxed) } else { 0 }
+            })
+        });
     }
 }
 
