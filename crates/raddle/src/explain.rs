@@ -34,7 +34,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     let mut failure = Failure {
         format: failure::FORMAT,
         test,
-        kind: kind(&found.outcome),
+        kind: kind(&found.outcome).expect("only failures of the code under test are explained"),
         message,
         build: build::identity(program),
         found_by: FoundBy::default(),
@@ -57,8 +57,9 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     failure
 }
 
-pub(crate) fn kind(outcome: &Outcome) -> Kind {
-    match outcome {
+/// The kind of failure that an outcome is, if it is one of the code under test.
+pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
+    Some(match outcome {
         Outcome::Passed
         | Outcome::Abandoned
         | Outcome::Exceeded
@@ -66,9 +67,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Anew
         | Outcome::Diverged { .. }
         | Outcome::Asymmetric { .. }
-        | Outcome::Unsupported { .. } => {
-            unreachable!("none is a failure of the code under test")
-        }
+        | Outcome::Unsupported { .. } => return None,
         Outcome::Panic { .. } => Kind::Panic,
         Outcome::Deadlock => Kind::Deadlock,
         Outcome::Livelock => Kind::Livelock,
@@ -80,7 +79,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         Outcome::Exit { .. } => Kind::Exit,
         Outcome::Rejected => Kind::IncorrectResults,
         Outcome::Fault(fault) => fault::kind(fault),
-    }
+    })
 }
 
 /// One sentence for the person who reads the report.
@@ -89,9 +88,6 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
     match &found.outcome {
-        Outcome::Passed | Outcome::Abandoned | Outcome::Exceeded | Outcome::Again | Outcome::Anew | Outcome::Diverged { .. } | Outcome::Unsupported { .. } | Outcome::Asymmetric { .. } => {
-            String::new()
-        }
         Outcome::Panic { .. } => said(),
         Outcome::Deadlock => match left() {
             1 => "a thread waits for ever".to_owned(),
@@ -128,6 +124,8 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         Outcome::Rejected => "no order of the operations explains their results".to_owned(),
         Outcome::Fault(fault) => fault::message(fault, place),
         Outcome::Exit { code } => format!("the code under test ended the process with exit code {code}"),
+        // No failure: see `kind`.
+        _ => String::new(),
     }
 }
 

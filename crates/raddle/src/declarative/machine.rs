@@ -539,17 +539,7 @@ fn orders(one: usize, other: usize) -> u64 {
 fn kind_of(outcome: &Outcome, complaint: &Option<Complaint>) -> Option<Kind> {
     match (outcome, complaint) {
         (Outcome::Rejected, Some(complaint)) => Some(complaint.kind),
-        (
-            Outcome::Passed
-            | Outcome::Abandoned
-            | Outcome::Exceeded
-            | Outcome::Again
-            | Outcome::Anew
-            | Outcome::Diverged { .. }
-            | Outcome::Unsupported { .. },
-            _,
-        ) => None,
-        _ => Some(crate::explain::kind(outcome)),
+        _ => crate::explain::kind(outcome),
     }
 }
 
