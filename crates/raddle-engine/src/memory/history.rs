@@ -178,31 +178,16 @@ impl History {
         Stored { number, value }
     }
 
-    /// A thread stores in place of the newest store, where nobody can read any other. Returns that one.
+    /// A store takes the place of the newest, where nobody can read any other. Returns the one before.
+    #[inline]
     pub(super) fn replace_newest(
         &mut self,
-        sync: &mut Sync,
-        thread: ThreadId,
-        order: Order,
         stored: Stored,
+        synchronise: impl FnOnce(&mut Message),
     ) -> StoreId {
         let newest = self.newest_mut();
         newest.value = stored.value;
-        sync.store(thread, order, &mut newest.message);
-        std::mem::replace(&mut newest.number, stored.number)
-    }
-
-    /// A thread reads the newest store and stores at once, where nobody can read any other. Returns what it read.
-    pub(super) fn modify_newest(
-        &mut self,
-        sync: &mut Sync,
-        thread: ThreadId,
-        order: Order,
-        stored: Stored,
-    ) -> StoreId {
-        let newest = self.newest_mut();
-        newest.value = stored.value;
-        sync.rmw(thread, order, &mut newest.message);
+        synchronise(&mut newest.message);
         std::mem::replace(&mut newest.number, stored.number)
     }
 

@@ -128,7 +128,8 @@ impl Memory {
         let number = self.next_store();
         let (sync, history) = self.find(access);
         if newest_only {
-            let after = history.replace_newest(sync, thread, order, Stored { number, value });
+            let after = history
+                .replace_newest(Stored { number, value }, |message| sync.store(thread, order, message));
             self.latest = Some(Touched { order, read: None, made: Some([number, after]) });
             return true;
         }
@@ -145,7 +146,7 @@ impl Memory {
         let (sync, history) = self.find(access);
         let stored = Stored { number, value: written };
         let read = match newest_only {
-            true => history.modify_newest(sync, access.thread, access.order, stored),
+            true => history.replace_newest(stored, |message| sync.rmw(access.thread, access.order, message)),
             false => history.rmw(sync, access.thread, access.order, stored),
         };
         self.latest = Some(Touched { order: access.order, read: Some(read), made: Some([number, read]) });
@@ -171,7 +172,8 @@ impl Memory {
                 self.latest = Some(Touched { order: failure, read: Some(read.number), made: None });
                 return read.value;
             }
-            let read = history.modify_newest(sync, thread, order, Stored { number, value: new });
+            let read = history
+                .replace_newest(Stored { number, value: new }, |message| sync.rmw(thread, order, message));
             self.latest = Some(Touched { order, read: Some(read), made: Some([number, read]) });
             return expected;
         }
