@@ -200,51 +200,40 @@ fn park_and_unpark() {
     });
 }
 
+/// What was written before something was sent is there once it has been received.
+fn hand_over(send: impl FnOnce() + Send + 'static, receive: impl FnOnce() -> bool) {
+    let data = Data::default();
+    let writer = thread::spawn({
+        let data = data.clone();
+        move || {
+            data.write();
+            send();
+        }
+    });
+    if receive() {
+        data.check();
+    }
+    writer.join().unwrap();
+}
+
 #[test]
 fn channels() {
     passes(|| {
-        let ((sender, receiver), data) = (mpsc::channel(), Data::default());
-        let writer = thread::spawn({
-            let data = data.clone();
-            move || {
-                data.write();
-                sender.send(()).unwrap();
-            }
-        });
-        receiver.recv().unwrap();
-        data.check();
-        writer.join().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        hand_over(move || sender.send(()).unwrap(), || receiver.recv().map(|()| true).unwrap());
     });
     passes(|| {
-        let ((sender, receiver), data) = (mpsc::sync_channel(0), Data::default());
-        let writer = thread::spawn({
-            let data = data.clone();
-            move || {
-                data.write();
-                sender.send(()).unwrap();
-            }
-        });
-        receiver.recv().unwrap();
-        data.check();
-        writer.join().unwrap();
+        let (sender, receiver) = mpsc::sync_channel(0);
+        hand_over(move || sender.send(()).unwrap(), || receiver.recv().map(|()| true).unwrap());
     });
 }
 
 #[test]
 fn a_channel_that_is_waited_for_a_while() {
     passes(|| {
-        let ((sender, receiver), data) = (mpsc::channel(), Data::default());
-        let writer = thread::spawn({
-            let data = data.clone();
-            move || {
-                data.write();
-                sender.send(()).unwrap();
-            }
-        });
-        if receiver.recv_timeout(Duration::from_secs(1)).is_ok() {
-            data.check();
-        }
-        writer.join().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let receive = || receiver.recv_timeout(Duration::from_secs(1)).is_ok();
+        hand_over(move || sender.send(()).unwrap(), receive);
     });
 }
 
