@@ -33,6 +33,10 @@ pub enum Site {
     ScopeEnd = 9,
     /// The decrement of the count of weak references: with the last one goes the memory.
     WeakCountDown = 10,
+    /// Part of how a `std::sync::RwLock` is locked by a thread that waits until it can.
+    RwLockWait = 11,
+    /// Part of an attempt to lock a `std::sync::RwLock`.
+    RwLockTry = 12,
 }
 
 impl Site {

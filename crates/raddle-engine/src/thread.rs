@@ -7,7 +7,7 @@ use crate::event::Pending;
 use crate::global::Registers;
 use crate::graph::Dropping;
 use crate::graph::rounds::Rounds;
-use crate::hooks::Expansion;
+use crate::hooks::{Expansion, Hold};
 use crate::isolate::heap;
 use crate::lender::Lender;
 use crate::os_thread::OsThread;
@@ -120,6 +120,8 @@ pub struct VThread {
     pub(crate) dropping: Option<Dropping>,
     /// Whether the count that it changed last is one whose accesses are all events.
     pub(crate) counted_exactly: bool,
+    /// The locks of `RwLock` that it holds, if the search is exhaustive.
+    pub(crate) holds: Vec<Hold>,
     /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
     pub(crate) in_expanded_rmw: bool,
     /// The same, along an execution graph.
@@ -175,6 +177,7 @@ impl VThread {
             woken: false,
             dropping: None,
             counted_exactly: false,
+            holds: Vec::new(),
             in_expanded_rmw: false,
             expansion: Expansion::None,
             made_sc_rmw: false,
@@ -203,12 +206,18 @@ impl VThread {
         self.children = 0;
         self.dropping = None;
         self.counted_exactly = false;
+        self.holds.clear();
         self.kind = None;
         self.makes = None;
         self.in_expanded_rmw = false;
         self.expansion = Expansion::None;
         self.made_sc_rmw = false;
         self.start = Some(start);
+    }
+
+    /// Whether it holds the `RwLock` at the address.
+    pub(crate) fn holds_lock(&self, lock: usize) -> bool {
+        self.holds.iter().any(|hold| hold.lock == lock)
     }
 
     /// The execution has no thread of this number so far.
@@ -225,6 +234,7 @@ impl VThread {
     pub(crate) fn clear(&mut self) {
         self.destructors.clear();
         self.specific.clear();
+        self.holds.clear();
         self.lender.restore();
         self.start = None;
         self.state = State::Finished;

@@ -26,6 +26,10 @@ pub enum Site {
     WeakCountDown,
     /// The compare-exchange with which a `std::sync::Mutex` is locked, and which the thread repeats until it succeeds.
     MutexLock,
+    /// Part of how a `std::sync::RwLock` is locked by a thread that waits until it can.
+    RwLockWait,
+    /// Part of an attempt to lock a `std::sync::RwLock`.
+    RwLockTry,
     /// Part of the load and compare-exchange loop that the instrumentation made of one operation (`fetch_min`, ...).
     /// Only meant for loads and compare-exchanges: the operation itself has the same address when it was left whole.
     ExpandedRmw(&'static str),
@@ -76,6 +80,8 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
                 Some("lock") => Site::MutexLock,
                 _ => Site::Std,
             };
+        } else if owner.starts_with("std::sys::sync::rwlock::futex::RwLock") {
+            return members(&frame.path).find_map(locking).unwrap_or(Site::Std);
         } else if owner.starts_with("std::sync::poison::Flag") {
             // Locking and unlocking look at the flag while they hold the lock; only `is_poisoned` asks without it.
             if let Some("guard" | "done" | "borrow") = members(&frame.path).last() {
@@ -114,6 +120,15 @@ fn counting(method: &str) -> Option<Site> {
         // These read a count and act on it.
         "upgrade" | "get_mut" | "try_unwrap" | "into_inner" | "unwrap_or_clone" | "make_mut"
         | "is_unique" | "strong_count" | "weak_count" => Some(Site::User),
+        _ => None,
+    }
+}
+
+/// How a method of `RwLock` takes the lock; none for those that do not.
+fn locking(method: &str) -> Option<Site> {
+    match method {
+        "read" | "write" => Some(Site::RwLockWait),
+        "try_read" | "try_write" => Some(Site::RwLockTry),
         _ => None,
     }
 }
@@ -217,6 +232,20 @@ mod tests {
         check(&[("std::sync::poison::Flag::guard", "guard"), within], Site::ThreadBookkeeping);
         let asked = ("std::sync::poison::mutex::Mutex<T>::is_poisoned", "is_poisoned<u8>");
         check(&[("std::sync::poison::Flag::get", "get"), asked], Site::Std);
+    }
+
+    #[test]
+    fn locking_a_rwlock_is_told_from_trying_and_from_unlocking() {
+        let check_function = |name: &'static str, expected| {
+            let path = format!("std::sys::sync::rwlock::futex::RwLock::{name}");
+            check(&[FETCH_SUB, (&path, name), ("my::main", "main")], expected);
+        };
+        check_function("read", Site::RwLockWait);
+        check_function("write", Site::RwLockWait);
+        check_function("try_read", Site::RwLockTry);
+        check_function("try_write::{{closure}}", Site::RwLockTry);
+        check_function("read_unlock", Site::Std);
+        check_function("downgrade", Site::Std);
     }
 
     #[test]

@@ -608,6 +608,8 @@ pub(crate) fn classifier() -> Classify {
             raddle_reflect::Site::WeakCountDown => Site::WeakCountDown,
             raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,
             raddle_reflect::Site::MutexLock => Site::MutexLock,
+            raddle_reflect::Site::RwLockWait => Site::RwLockWait,
+            raddle_reflect::Site::RwLockTry => Site::RwLockTry,
             raddle_reflect::Site::Plumbing => Site::Plumbing,
         }
     })

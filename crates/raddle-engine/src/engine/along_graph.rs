@@ -8,7 +8,8 @@ use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
 use crate::graph::{
-    Anew, Answer, Counting, Exhaustive, Location, LoopsAtRest, Model, NOT_IN_MEMORY, Purpose, Request,
+    Anew, Answer, Counting, Exhaustive, Location, LockUse, Locking, LoopsAtRest, Model, NOT_IN_MEMORY,
+    Purpose, Request,
 };
 use crate::thread::{State, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
@@ -25,18 +26,37 @@ pub(crate) enum Shared {
     Ended(usize),
     /// The ends of the handles that are counted at an address.
     Drops(usize),
+    /// A reader's share of the `RwLock` at an address.
+    Share(usize, u16),
+    /// The gate before it.
+    Gate(usize, u16),
 }
 
+const BEYOND: usize = 1 << 63;
+
 impl Shared {
+    /// Where in memory that is whose address in the graph is given, as far as it has to do with memory.
+    fn in_memory(address: usize) -> usize {
+        if address < BEYOND { address } else { address & ((1 << Shared::MEMORY) - 1) & !3 }
+    }
+
+    /// Memory is below this bit.
+    const MEMORY: u32 = 48;
+
     /// An address that no memory has.
     fn address(self) -> usize {
-        const BEYOND: usize = 1 << 63;
         const SCENARIO: usize = BEYOND | 1 << 62;
         match self {
             Shared::Ended(thread) => SCENARIO | thread << 3,
             Shared::Queue(address) => BEYOND | address,
             Shared::Once(address) => BEYOND | address | 1,
             Shared::Drops(address) => BEYOND | address | 2,
+            Shared::Share(address, number) => {
+                BEYOND | usize::from(number * 2) << Shared::MEMORY | address | 3
+            }
+            Shared::Gate(address, number) => {
+                BEYOND | usize::from(number * 2 + 1) << Shared::MEMORY | address | 3
+            }
         }
     }
 }
@@ -200,6 +220,29 @@ impl Engine {
         }
     }
 
+    /// How the current thread is to use a `RwLock`.
+    pub(crate) fn locking(&mut self, lock: usize, purpose: LockUse) -> Locking {
+        let thread = self.current;
+        match self.graph().locking(thread, lock, purpose) {
+            Ok(locking) => locking,
+            Err(Anew) => self.stop(Outcome::Anew),
+        }
+    }
+
+    /// Whether the word at the address is that of a `RwLock` which is accessed by shares.
+    #[inline]
+    pub(crate) fn is_shared_lock(&mut self, address: usize) -> bool {
+        self.graph().is_shared_lock(address)
+    }
+
+    /// The first so many shares of the `RwLock` and their gates are those of another from now on, at the same address.
+    pub(crate) fn renew_lock(&mut self, lock: usize, shares: u16) {
+        for number in 0..shares {
+            self.graph().begin_generation(Shared::Share(lock, number).address());
+            self.graph().begin_generation(Shared::Gate(lock, number).address());
+        }
+    }
+
     /// Whether references are counted here.
     pub(crate) fn is_count(&mut self, address: usize) -> bool {
         self.graph().is_count(address)
@@ -337,6 +380,7 @@ impl Engine {
             let loops = graph.loops_at_rest();
             for &thread in &self.runnable {
                 if let Some(address) = graph.awaited(thread) {
+                    let address = Shared::in_memory(address);
                     self.threads[thread as usize].state = State::Lock { address };
                 }
             }

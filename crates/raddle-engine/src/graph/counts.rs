@@ -57,7 +57,16 @@ pub(crate) enum Lesson {
     Drops,
     /// All accesses to this count are.
     Exact(usize),
+    /// The `RwLock` at this address is read by this thread.
+    Reader(usize, ThreadId),
+    /// The `RwLock` at this address is one place.
+    WholeLock(usize),
 }
+
+/// Addresses are below this bit, and what is counted or locked is aligned to four bytes at least.
+const TAGS: u32 = 48;
+const READER: u64 = 2;
+const WHOLE_LOCK: u64 = 3;
 
 impl Lesson {
     /// The lesson as a word, which is not 0.
@@ -65,6 +74,8 @@ impl Lesson {
         match self {
             Lesson::Drops => 1,
             Lesson::Exact(count) => count as u64,
+            Lesson::Reader(lock, reader) => u64::from(reader) << TAGS | lock as u64 | READER,
+            Lesson::WholeLock(lock) => lock as u64 | WHOLE_LOCK,
         }
     }
 
@@ -73,7 +84,14 @@ impl Lesson {
         match word {
             0 => None,
             1 => Some(Lesson::Drops),
-            count => Some(Lesson::Exact(count as usize)),
+            _ => {
+                let address = (word & ((1 << TAGS) - 1) & !3) as usize;
+                Some(match word & 3 {
+                    READER => Lesson::Reader(address, (word >> TAGS) as ThreadId),
+                    WHOLE_LOCK => Lesson::WholeLock(address),
+                    _ => Lesson::Exact(address),
+                })
+            }
         }
     }
 }
@@ -89,8 +107,8 @@ pub(super) struct Counts {
     drops: bool,
     /// The counts that are looked at.
     exact: Vec<usize>,
-    /// How the accesses of this execution were made.
-    made: Vec<Counting>,
+    /// How the accesses of this execution to counts, and to locks of `RwLock`, were made.
+    pub(super) made: Vec<u16>,
     /// What was learned since somebody last asked.
     lesson: Option<Lesson>,
 }
@@ -112,8 +130,9 @@ impl Counts {
 
     /// How the accesses of the execution were made, up to the last that was an event.
     pub(super) fn schedule(&self) -> Vec<u16> {
-        let events = self.made.iter().rposition(|&made| made != Counting::Apart).map_or(0, |last| last + 1);
-        self.made[..events].iter().map(|&made| made as u16).collect()
+        let events =
+            self.made.iter().rposition(|&made| made != Counting::Apart as u16).map_or(0, |last| last + 1);
+        self.made[..events].to_vec()
     }
 }
 
@@ -159,7 +178,7 @@ impl Exhaustive {
                 }
             }
         };
-        self.references.made.push(counting);
+        self.references.made.push(counting as u16);
         Ok(counting)
     }
 
@@ -191,6 +210,8 @@ impl Exhaustive {
             Lesson::Drops => self.references.drops = true,
             Lesson::Exact(count) if self.references.exact.contains(&count) => {}
             Lesson::Exact(count) => self.references.exact.push(count),
+            Lesson::Reader(lock, reader) => self.rwlocks.add_reader(lock, reader),
+            Lesson::WholeLock(lock) => self.rwlocks.make_whole(lock),
         }
         self.references.lesson = Some(lesson);
         self.begin_anew();

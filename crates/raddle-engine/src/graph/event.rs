@@ -35,6 +35,10 @@ pub(crate) enum Access {
     LockShared,
     /// Waits until nobody holds the `std::sync::RwLock` at the place, and locks it for writing.
     LockAlone,
+    /// Counts as one more reader of the `std::sync::RwLock` at the place, unless a writer holds it.
+    TryLockShared,
+    /// Locks the `std::sync::RwLock` at the place for writing, unless somebody holds it.
+    TryLockAlone,
     /// Gives up one of the handles that are counted at the place. Only the last one sees more of the others than that.
     Drop,
     /// Orders accesses.
@@ -55,7 +59,11 @@ impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
         use Access::*;
-        matches!(self, Load | Look | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
+        match self {
+            Load | Look | Rmw(..) | Cas { .. } => true,
+            Lock(_) | LockShared | LockAlone | TryLockShared | TryLockAlone => true,
+            _ => false,
+        }
     }
 
     /// Whether the instruction never writes.
@@ -69,6 +77,8 @@ impl Access {
             Access::Store(value) | Access::Lock(value) => Some(value),
             Access::LockShared => Some(read + 1),
             Access::LockAlone => Some(read | RWLOCK_HOLDERS),
+            Access::TryLockShared => can_be_shared(read).then_some(read + 1),
+            Access::TryLockAlone => is_free(read).then_some(read | RWLOCK_HOLDERS),
             Access::Rmw(op, operand) => Some(apply(op, read, operand, size)),
             Access::Cas { expected, new, .. } => (read == expected).then_some(new),
             _ => None,
@@ -84,15 +94,23 @@ impl Access {
     pub(crate) fn accepts(self, read: u64) -> bool {
         match self {
             Access::Lock(_) => read == 0,
-            Access::LockShared => read & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1,
-            Access::LockAlone => read & RWLOCK_HOLDERS == 0,
+            Access::LockShared => can_be_shared(read),
+            Access::LockAlone => is_free(read),
             _ => true,
         }
     }
 }
 
 /// The bits in which std's `RwLock` counts its readers; all of them are set while a writer holds it.
-const RWLOCK_HOLDERS: u64 = (1 << 30) - 1;
+pub(crate) const RWLOCK_HOLDERS: u64 = (1 << 30) - 1;
+
+fn can_be_shared(rwlock: u64) -> bool {
+    rwlock & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1
+}
+
+fn is_free(rwlock: u64) -> bool {
+    rwlock & RWLOCK_HOLDERS == 0
+}
 
 fn apply(op: Rmw, read: u64, operand: u64, size: u8) -> u64 {
     match size {
@@ -165,6 +183,7 @@ impl Event {
         self.written = self.access.writes(value, self.size);
         self.order = match self.access {
             Access::Cas { failure, .. } if self.written.is_none() => failure,
+            Access::TryLockShared | Access::TryLockAlone if self.written.is_none() => Order::Relaxed,
             _ => self.wanted,
         };
     }

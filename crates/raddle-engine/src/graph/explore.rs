@@ -15,6 +15,7 @@ use super::bound::{Bound, Waits};
 use super::counts::Counts;
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
+use super::rwlocks::RwLocks;
 use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
 use crate::event::Order;
@@ -174,6 +175,8 @@ pub struct Exhaustive {
     bound: Option<Bound>,
     /// What is known of counts of references.
     pub(super) references: Counts,
+    /// What is known of locks of `RwLock`.
+    pub(super) rwlocks: RwLocks,
 }
 
 impl Exhaustive {
@@ -200,6 +203,7 @@ impl Exhaustive {
             children: Vec::new(),
             bound: None,
             references: Counts::default(),
+            rwlocks: RwLocks::default(),
         }
     }
 
@@ -329,6 +333,7 @@ impl Exhaustive {
         self.loops.put(&mut words);
         self.children.put(&mut words);
         self.references.save(&mut words);
+        self.rwlocks.put(&mut words);
         [self.begun, self.again, self.assumed].iter().for_each(|flag| flag.put(&mut words));
         self.exceeded().put(&mut words);
         words
@@ -344,6 +349,7 @@ impl Exhaustive {
         self.loops = Stored::take(words)?;
         self.children = Stored::take(words)?;
         self.references.restore(words)?;
+        self.rwlocks = Stored::take(words)?;
         (self.begun, self.again) = (Stored::take(words)?, Stored::take(words)?);
         self.assumed = Stored::take(words)?;
         let exceeded = Stored::take(words)?;

@@ -16,6 +16,7 @@ mod explore;
 mod places;
 mod rc11;
 pub(crate) mod rounds;
+mod rwlocks;
 mod sc;
 mod stored;
 mod symmetry;
@@ -32,6 +33,7 @@ pub(crate) use counts::{Anew, Counting, Dropping, Lesson, Purpose};
 pub use explore::Exhaustive;
 pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
 pub(crate) use places::NOT_IN_MEMORY;
+pub(crate) use rwlocks::{LockUse, Locking};
 
 use event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use symmetry::Forerunner;

@@ -154,6 +154,8 @@ impl Stored for Access {
             Access::Woken => (12, [0; 3]),
             Access::TimedOut => (13, [0; 3]),
             Access::Look => (14, [0; 3]),
+            Access::TryLockShared => (15, [0; 3]),
+            Access::TryLockAlone => (16, [0; 3]),
         };
         words.push(kind);
         words.extend(parameters);
@@ -178,6 +180,8 @@ impl Stored for Access {
             12 => Access::Woken,
             13 => Access::TimedOut,
             14 => Access::Look,
+            15 => Access::TryLockShared,
+            16 => Access::TryLockAlone,
             _ => return None,
         })
     }

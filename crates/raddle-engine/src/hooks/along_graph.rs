@@ -7,7 +7,7 @@ use crate::event::{Order, Rmw};
 use crate::fault::AccessKind;
 use crate::global::GLOBAL;
 use crate::graph::event::{Access, NONE};
-use crate::graph::{Counting, Dropping, Location, Purpose};
+use crate::graph::{Counting, Dropping, Location, LockUse, Purpose};
 use crate::isolate::heap;
 use crate::site::Site;
 use crate::thread::{Start, State, ThreadId, Wake};
@@ -33,12 +33,15 @@ pub(super) unsafe fn access<T: Int>(
                     return count_apart(engine, place, access, order, Site::RefCountDown);
                 }
             }
+            if size_of::<T>() == size_of::<u32>() && engine.is_shared_lock(place.addr()) {
+                engine.locking(place.addr(), LockUse::Look);
+            }
             access_and_check(engine, caller, place, access, order)
         })
     }
 }
 
-unsafe fn access_and_check<T: Int>(
+pub(super) unsafe fn access_and_check<T: Int>(
     engine: &mut Engine,
     caller: Caller,
     place: *mut T,
@@ -283,10 +286,12 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 0
             }
             StdCall::LockShared { state } => {
+                engine.locking(state.addr(), LockUse::Look);
                 step(engine, state, Access::LockShared, Order::Acquire);
                 0
             }
             StdCall::LockAlone { state } => {
+                engine.locking(state.addr(), LockUse::Look);
                 step(engine, state, Access::LockAlone, Order::Acquire);
                 0
             }

@@ -1,6 +1,6 @@
 //! Atomic accesses and fences.
 
-use super::{Caller, Int, along_graph, at, enter, expanded};
+use super::{Caller, Int, along_graph, at, enter, expanded, rwlocks};
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::fault::AccessKind;
@@ -34,6 +34,10 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             }
             if site == Site::ExpandedRmw {
                 return place.read_volatile();
+            }
+            if rwlocks::is_taken_at(site) {
+                // It is free for all that std is to know: the exchange that follows waits until it is.
+                return T::narrow(0);
             }
             return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order);
         }
@@ -169,6 +173,9 @@ unsafe fn rmw_once<T: Int>(
         }
         if (*engine).follows_graph() {
             let step = Step::Rmw(op, operand.widen() as u64);
+            if rwlocks::is_given_back(engine, place, step) {
+                return T::narrow(rwlocks::unlock(engine, caller, place.cast(), step, order).into());
+            }
             return along_graph::access(engine, caller, place, step, order);
         }
         enter(engine, |engine| {
@@ -254,6 +261,15 @@ unsafe fn exchange_once<T: Int>(
         if (*engine).follows_graph() {
             if site == Site::ExpandedRmw {
                 return expanded::attempt(engine, caller, place, [expected, new], order);
+            }
+            if rwlocks::is_taken_at(site) {
+                let shared = new.widen() == 1;
+                if site == Site::RwLockTry {
+                    let read = rwlocks::try_lock(engine, caller, place.cast(), shared, order);
+                    return T::narrow(read.into());
+                }
+                rwlocks::lock(engine, caller, place.cast(), shared, order);
+                return expected;
             }
             let (expected, new) = (expected.widen() as u64, new.widen() as u64);
             let step = Step::Cas { expected, new, failure: orders[1] };
@@ -341,6 +357,7 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
             // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
             Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
             Site::ExpandedRmw | Site::MutexLock | Site::Std => Trust::Right,
+            Site::RwLockWait | Site::RwLockTry => Trust::Right,
             Site::ThreadBookkeeping | Site::ScopeEnd => Trust::PartlySeen,
         },
     }
