@@ -29,7 +29,7 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Schedule::is_empty")]
     pub look_back: Schedule,
     /// Under the exhaustive search: which accesses to counts of references were events of their own. 1 is the end of a handle,
-    /// 2 any access to a count that something looks at.
+    /// 2 any access to a count that something looks at; 3 and more say how a `RwLock` was taken.
     #[serde(default, skip_serializing_if = "Schedule::is_empty")]
     pub counts: Schedule,
     /// The threads of the execution, by id: 0 is the one that runs the closure.

@@ -59,11 +59,8 @@ impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
         use Access::*;
-        match self {
-            Load | Look | Rmw(..) | Cas { .. } => true,
-            Lock(_) | LockShared | LockAlone | TryLockShared | TryLockAlone => true,
-            _ => false,
-        }
+        let tries = matches!(self, TryLockShared | TryLockAlone);
+        tries || matches!(self, Load | Look | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
     }
 
     /// Whether the instruction never writes.
