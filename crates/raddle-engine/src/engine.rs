@@ -254,6 +254,8 @@ pub struct Engine {
     /// Ticks of the watchdog since the execution began, and since the engine was made.
     pub(crate) ticks: u32,
     pub(crate) all_ticks: u64,
+    /// How many executions of the search the current one stands for.
+    pub(crate) times: u64,
     seed: u64,
 }
 
@@ -312,6 +314,7 @@ impl Engine {
             expired: false,
             ticks: 0,
             all_ticks: 0,
+            times: 1,
             seed,
         }
     }
@@ -505,6 +508,7 @@ impl Engine {
             switches: self.switches,
             threads: self.alive,
             waited: self.waited,
+            times: self.times,
             engine: self,
         }
     }

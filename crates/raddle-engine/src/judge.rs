@@ -17,6 +17,8 @@ pub struct Ended<'a> {
     pub threads: usize,
     /// The first thread that could not go on by itself: it waited for a lock or a wake-up, or span.
     pub waited: Option<ThreadId>,
+    /// How many executions of the search it stands for: none, if it is only made to estimate how many there are.
+    pub times: u64,
     pub(crate) engine: &'a Engine,
 }
 

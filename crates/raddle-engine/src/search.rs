@@ -1,10 +1,15 @@
 //! Many executions: set-up and tear-down, budgets, worker processes, the first failure and its replay.
 
+pub(crate) mod estimate;
+
+pub use estimate::Effort;
+
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use self::estimate::Prospect;
 use crate::engine::{Backend, Engine, Limits, Outcome, Suppress};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
@@ -32,6 +37,9 @@ pub struct Config {
     pub executions: u64,
     /// How long at most.
     pub budget: Option<Duration>,
+    /// What an exhaustive search may cost instead, if an estimate says that it comes to its end within that. If that is far,
+    /// the search ends at once.
+    pub reach: Option<Effort>,
     /// How long one execution may take.
     pub time_limit: Duration,
     /// Events per execution.
@@ -87,6 +95,8 @@ pub struct Progress<'a> {
     pub config: &'a Config,
     /// Executions made.
     pub executions: u64,
+    /// About how many there are, if that is known.
+    pub estimate: Option<u64>,
     /// Choices of the latest execution.
     pub depth: usize,
 }
@@ -100,6 +110,8 @@ pub struct SearchReport {
     pub blocked: u64,
     /// Execution graphs that the exhaustive search saw, and left, because they take too many preemptions.
     pub exceeded: u64,
+    /// About how many executions there are, if the exhaustive search took long enough to be estimated.
+    pub estimate: Option<u64>,
     /// Whether the exhaustive search saw effects of code that it does not see: what it says is then not sure.
     pub unsure: bool,
     /// Whether the exhaustive search began anew, so that what earlier processes counted is void.
@@ -268,7 +280,7 @@ impl<'a> Search<'a> {
             let left = team.leave(&mut report, |executions| {
                 polls += 1;
                 if polls.is_multiple_of(1000) {
-                    (self.config.progress)(&Progress { config: self.config, executions, depth: 0 });
+                    self.tell_progress(executions, 0);
                 }
             });
             report.elapsed = begin.elapsed();
@@ -308,9 +320,38 @@ impl<'a> Search<'a> {
         let mut last_progress = 0;
         let mut checked = 0;
         let mut points = self.config.fork.then(PointLog::map);
-        while team.as_ref().map_or(report.executions, Team::executions) < self.config.executions {
-            let execution = report.executions;
+        let mut may_estimate = !self.config.fork;
+        let (mut due, mut reaches) = (estimate::FIRST, false);
+        loop {
             // SAFETY: the engine lives as long as `self`; references end with each statement.
+            let (ticks, depth) = unsafe { ((*self.engine).all_ticks, (*self.engine).schedule.len()) };
+            let has_ticked = std::mem::replace(&mut checked, ticks) != ticks;
+            let made = team.as_ref().map_or(report.executions, Team::executions);
+            let effort = self.effort(reaches);
+            let is_spent = |parts: u32| {
+                let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time / parts);
+                made >= effort.executions / u64::from(parts) || (has_ticked && is_late())
+            };
+            if may_estimate && self.wants_estimate(due, report.steps, is_spent(2)) {
+                due = due.max(report.steps) * estimate::TIMES_MORE;
+                report.failure = self.estimate(body, judge, &mut report);
+                let prospect = self.prospect(made, begin.elapsed());
+                if let Some(team) = team {
+                    team.hear(prospect);
+                }
+                if report.failure.is_some() || prospect == Prospect::Far {
+                    break;
+                }
+                reaches |= prospect == Prospect::Near;
+            } else if is_spent(1) || (has_ticked && signal::interrupted()) {
+                break;
+            }
+            if has_ticked && checked >= last_progress + u64::from(250 / signal::TICK_MS) {
+                last_progress = checked;
+                self.tell_progress(made, depth);
+            }
+            let execution = report.executions;
+            // SAFETY: as above.
             unsafe {
                 let engine = &mut *self.engine;
                 let (more, all) = match &mut engine.exhaustive {
@@ -341,27 +382,13 @@ impl<'a> Search<'a> {
                 if !team.goes_on(report.executions, graphs.take_lesson()) {
                     break;
                 }
+                reaches |= team.reaches_further();
                 if team.share(report.executions, graphs) == Forked::Child {
+                    may_estimate = false;
                     report = SearchReport::default();
                     if let Some(handlers) = &mut self.handlers {
                         handlers.start_watchdog();
                     }
-                }
-            }
-            if engine.all_ticks != checked {
-                checked = engine.all_ticks;
-                let out_of_time = self.config.budget.is_some_and(|budget| begin.elapsed() >= budget);
-                if out_of_time || signal::interrupted() {
-                    break;
-                }
-                if checked >= last_progress + u64::from(250 / signal::TICK_MS) {
-                    last_progress = checked;
-                    let depth = engine.schedule.len();
-                    (self.config.progress)(&Progress {
-                        config: self.config,
-                        executions: team.as_ref().map_or(report.executions, Team::executions),
-                        depth,
-                    });
                 }
             }
             if execution == 0
@@ -382,8 +409,20 @@ impl<'a> Search<'a> {
         report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
         report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
         report.assumed = graphs.is_some_and(|graphs| graphs.has_assumed());
+        report.estimate = self.estimated();
         report.elapsed = begin.elapsed();
         report
+    }
+
+    /// What the search may cost.
+    fn effort(&self, reaches_further: bool) -> Effort {
+        let first = Effort { executions: self.config.executions, time: self.config.budget };
+        self.config.reach.filter(|_| reaches_further).unwrap_or(first)
+    }
+
+    fn tell_progress(&self, executions: u64, depth: usize) {
+        let estimate = self.estimated();
+        (self.config.progress)(&Progress { config: self.config, executions, estimate, depth });
     }
 
     /// Makes the execution of a schedule again, without recording it.
@@ -604,7 +643,7 @@ impl<'a> Search<'a> {
             if polls.is_multiple_of(250) {
                 let executions = shared.executions.load(SeqCst);
                 let depth = shared.depth.load(SeqCst) as usize;
-                (self.config.progress)(&Progress { config: self.config, executions, depth });
+                self.tell_progress(executions, depth);
             }
         }
     }

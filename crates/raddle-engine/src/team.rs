@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::graph::{Exhaustive, Lesson};
 use crate::schedule::Schedule;
 use crate::search::SearchReport;
+use crate::search::estimate::Prospect;
 use crate::sys;
 
 /// How many executions a process makes before it forks (again): what is done sooner is not worth a process.
@@ -51,6 +52,8 @@ struct Shared {
     incomplete: AtomicBool,
     /// Whether all are to stop.
     called_off: AtomicBool,
+    /// Whether the end is near enough to go on for longer.
+    end_is_near: AtomicBool,
     /// What the search has to begin anew with.
     lesson: AtomicU64,
     /// Whether some process writes a failure down, and whether it has.
@@ -104,6 +107,20 @@ impl Team {
         self.shared.executions.fetch_add(executions - self.told, SeqCst);
         self.told = executions;
         !self.shared.called_off.load(SeqCst)
+    }
+
+    /// Tells the others what an estimate says.
+    pub(crate) fn hear(&self, prospect: Prospect) {
+        match prospect {
+            Prospect::Near => self.shared.end_is_near.store(true, SeqCst),
+            Prospect::Unsure => {}
+            Prospect::Far => self.call_off(),
+        }
+    }
+
+    /// Whether the search may go on for longer.
+    pub(crate) fn reaches_further(&self) -> bool {
+        self.shared.end_is_near.load(SeqCst)
     }
 
     /// Makes everybody stop.

@@ -1,8 +1,9 @@
 //! The portfolio behind [`Strategy::Auto`]: which searches are made, one after another, and how much each may cost.
 //!
 //! 1. Partial order sampling under sequential consistency, briefly: most bugs are shallow, and their traces are simple.
-//! 2. Exhaustive search under the weak memory model. If it comes to its end, everything is known; memory that is used again at
-//!    once is then looked at in the same way, and that is all.
+//! 2. Exhaustive search under the weak memory model. After a while it is estimated how many executions there are: if two thirds of
+//!    what is left are enough for them, the search may take that; if not even ten times as much is, it ends at once. If it
+//!    comes to its end, everything is known; memory that is used again at once is then looked at in the same way, and that is all.
 //! 3. Otherwise samples of several kinds, under both memory models and with both ways to treat freed memory: a little of
 //!    each, so that what one of them finds soon is found soon, and then more of each.
 //!
@@ -13,6 +14,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use raddle_engine::SearchReport;
+use raddle_engine::search::Effort;
 
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 
@@ -34,6 +36,8 @@ pub struct Ran {
     pub given_up: bool,
     /// How many preemptions executions could take, if there are others that take more.
     pub preemptions: Option<usize>,
+    /// About how many executions there are, if the search ended early and was estimated.
+    pub estimate: Option<u64>,
 }
 
 impl Ran {
@@ -48,6 +52,7 @@ impl Ran {
             complete,
             given_up,
             preemptions: options.preemptions.filter(|_| !counted || report.exceeded > 0),
+            estimate: report.estimate.filter(|&estimate| !complete && estimate > report.executions),
         }
     }
 
@@ -66,16 +71,26 @@ impl fmt::Display for Ran {
         if self.allocation != Allocation::Quarantine {
             write!(f, " {}", self.allocation)?;
         }
-        match (self.given_up, self.complete, self.preemptions) {
-            (true, ..) => write!(f, " (given up)"),
-            (_, true, None) => write!(f, " (all {})", self.executions),
-            (_, all, Some(most)) if all || self.strategy == Strategy::Exhaustive => {
-                let all = if all { "all " } else { "" };
-                write!(f, " ({all}{} that take at most {most} preemptions)", self.executions)
-            }
-            _ => write!(f, " ({})", self.executions),
+        if self.given_up {
+            return write!(f, " (given up)");
         }
+        let all = if self.complete { "all " } else { "" };
+        write!(f, " ({all}{}", self.executions)?;
+        if let Some(estimate) = self.estimate {
+            write!(f, " of about {}", rounded(estimate))?;
+        }
+        let counted = self.complete || self.strategy == Strategy::Exhaustive;
+        if let Some(most) = self.preemptions.filter(|_| counted) {
+            write!(f, " that take at most {most} preemptions")?;
+        }
+        f.write_str(")")
     }
+}
+
+/// An estimate, as far as it says something: two digits, and no more than a number that people can read.
+pub(crate) fn rounded(estimate: u64) -> u64 {
+    let unit = 10u64.pow(estimate.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    (estimate / unit * unit).min(1_000_000_000_000_000)
 }
 
 /// What ran, in a line: searches of the same kind are one.
@@ -87,7 +102,10 @@ pub(crate) fn summary(searches: &[Ran]) -> String {
                 == (&ran.strategy, ran.memory, ran.allocation, ran.preemptions)
         };
         match kinds.iter_mut().find(same) {
-            Some(kind) => kind.executions += ran.executions,
+            Some(kind) => {
+                kind.executions += ran.executions;
+                kind.estimate = kind.estimate.or(ran.estimate);
+            }
             None => kinds.push(ran.clone()),
         }
     }
@@ -226,6 +244,8 @@ impl Portfolio {
             let part = |whole: u128| whole * u128::from(phase.share) / u128::from(phase.share + rest);
             let executions = (part(self.executions.into()) as u64).clamp(1, phase.most);
             let budget = time_left.map(|left| Duration::from_nanos(part(left.as_nanos()) as u64));
+            let reach =
+                Effort { executions: self.executions / 3 * 2, time: time_left.map(|left| left / 3 * 2) };
             let strategy = (phase.strategy)();
             let exhaustive = strategy == Strategy::Exhaustive;
             let possible = !exhaustive
@@ -252,6 +272,8 @@ impl Portfolio {
                 preemptions: options.preemptions.or(phase.preemptions),
                 max_steps: if exhaustive { self.most_events(options) } else { options.max_steps },
                 budget,
+                // What is bounded anyway is worth its part, whether it comes to its end or not.
+                reach: Some(reach).filter(|_| exhaustive && phase.preemptions.is_none()),
                 // An execution of which the exhaustive search sees no end is left to the others, in time.
                 time_limit: budget.filter(|_| exhaustive).unwrap_or(Duration::MAX).min(options.time_limit),
                 ..options.clone()
@@ -337,6 +359,7 @@ mod tests {
             complete,
             given_up: false,
             preemptions: None,
+            estimate: None,
         }
     }
 
@@ -365,6 +388,20 @@ mod tests {
         let exhaustive = Ran { strategy: Strategy::Exhaustive, complete: true, ..random.clone() };
         let searches = [ran(&options, false), exhaustive, random, ran(&options, false)];
         assert_eq!(summary(&searches), "pos (14), exhaustive rc11 (all 7), random rc11 (7)");
+    }
+
+    #[test]
+    fn what_was_estimated_is_said() {
+        let options =
+            Options { strategy: Strategy::Exhaustive, executions: Some(12_000), ..Options::default() };
+        let estimated = Ran { estimate: Some(4_123_456), ..ran(&options, false) };
+        assert_eq!(estimated.to_string(), "exhaustive rc11 (12000 of about 4100000)");
+        let bounded = Ran { preemptions: Some(2), ..estimated };
+        assert_eq!(
+            bounded.to_string(),
+            "exhaustive rc11 (12000 of about 4100000 that take at most 2 preemptions)"
+        );
+        assert_eq!([0, 7, 94, 123, u64::MAX].map(rounded), [0, 7, 94, 120, 1_000_000_000_000_000]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
 use raddle_report::{Failure, Kind, Style, render};
 
-use crate::auto::{Portfolio, Ran, summary};
+use crate::auto::{Portfolio, Ran, rounded, summary};
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
@@ -251,10 +251,12 @@ impl Explorer {
                 return as_it_ended(ended);
             }
             let returned = ManuallyDrop::new(value.take());
-            let Some(returned) = returned.as_ref() else { return Outcome::Passed };
+            let Some(returned) = returned.as_ref().filter(|_| ended.times > 0) else {
+                return Outcome::Passed;
+            };
             match outcomes.get_mut(returned) {
-                Some(count) => *count += 1,
-                None => _ = outcomes.insert(returned.clone(), 1),
+                Some(count) => *count += ended.times,
+                None => _ = outcomes.insert(returned.clone(), ended.times),
             }
             Outcome::Passed
         };
@@ -272,6 +274,7 @@ impl Explorer {
             blocked: report.blocked,
             exceeded: report.exceeded,
             complete: report.complete,
+            estimate: report.estimate.filter(|_| !report.complete),
             outcomes,
             events: report.steps,
             switches: report.switches,
@@ -355,6 +358,7 @@ fn search(
     }
     all.elapsed = begin.elapsed();
     all.complete = portfolio.is_complete(&options);
+    all.estimate = searches.iter().filter(|ran| ran.preemptions.is_none()).find_map(|ran| ran.estimate);
     println!("raddle: {}; seed {}", summary(&searches), options.seed);
     Ok((all, options.seed, searches))
 }
@@ -480,6 +484,7 @@ pub(crate) fn config(
     Config {
         executions,
         budget,
+        reach: options.reach,
         // Under a debugger, time passes for other reasons.
         time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
@@ -667,7 +672,12 @@ fn tell_progress(progress: &Progress<'_>) {
     let Some(fd) = std::env::var("RADDLE_PROGRESS").ok().and_then(|fd| fd.parse().ok()) else { return };
     // SAFETY: `cargo raddle` passes a descriptor that stays open; it is never closed here.
     let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
-    let total = if progress.config.executions == u64::MAX { 0 } else { progress.config.executions };
+    let Progress { config, executions, estimate, depth } = progress;
+    let total = match estimate.filter(|estimate| estimate > executions) {
+        Some(estimate) => format!("~{}", rounded(estimate)),
+        None if config.executions == u64::MAX => "0".to_owned(),
+        None => config.executions.to_string(),
+    };
     // Nobody may be listening any more; that is their choice.
-    let _ = writeln!(pipe, "{}\t{total}\t{}\t{}", progress.executions, progress.depth, progress.config.label);
+    let _ = writeln!(pipe, "{executions}\t{total}\t{depth}\t{}", config.label);
 }

@@ -28,6 +28,7 @@
 
 use std::time::Duration;
 
+use raddle_engine::search::Effort;
 use raddle_report::failure::Schedule;
 
 /// How the next schedule is picked.
@@ -106,6 +107,8 @@ pub(crate) struct Options {
     pub(crate) seed: u64,
     pub(crate) executions: Option<u64>,
     pub(crate) budget: Option<Duration>,
+    /// What an exhaustive search may take if it then comes to its end.
+    pub(crate) reach: Option<Effort>,
     pub(crate) max_steps: u64,
     pub(crate) time_limit: Duration,
     pub(crate) workers: usize,
@@ -130,6 +133,7 @@ impl Default for Options {
             seed: 0,
             executions: None,
             budget: None,
+            reach: None,
             max_steps: 100_000,
             time_limit: Duration::from_secs(10),
             workers: 1,

@@ -19,6 +19,9 @@ pub struct Report<T> {
     pub exceeded: u64,
     /// Whether every execution within the bounds was made.
     pub complete: bool,
+    /// About how many executions there are, if an exhaustive search ended early that took long enough to be estimated. That
+    /// is the mean of a few hundred random descents into the tree of the search: the order of magnitude, not more.
+    pub estimate: Option<u64>,
     /// What the closure returned, and how often.
     pub outcomes: BTreeMap<T, u64>,
     /// Events of all executions together.

@@ -76,11 +76,12 @@ impl Drop for Line<'_> {
     }
 }
 
-/// What a test last said: `executions⇥total or 0⇥depth⇥strategy`.
+/// What a test last said: `executions⇥total or 0⇥depth⇥strategy`; a total with `~` before it is an estimate.
 #[derive(Debug, PartialEq)]
 struct State {
     executions: u64,
     total: u64,
+    estimated: bool,
     depth: u64,
     strategy: String,
 }
@@ -88,9 +89,12 @@ struct State {
 impl State {
     fn parse(text: &str) -> Option<State> {
         let mut fields = text.split('\t');
+        let executions = fields.next()?.parse().ok()?;
+        let total = fields.next()?;
         let state = State {
-            executions: fields.next()?.parse().ok()?,
-            total: fields.next()?.parse().ok()?,
+            executions,
+            total: total.trim_start_matches('~').parse().ok()?,
+            estimated: total.starts_with('~'),
             depth: fields.next()?.parse().ok()?,
             strategy: fields.next()?.to_owned(),
         };
@@ -104,6 +108,9 @@ fn describe(name: &str, state: Option<&State>, elapsed: Duration) -> String {
     let rate = state.executions as f64 / elapsed.as_secs_f64().max(0.001);
     let executions = match state.total {
         0 => grouped(state.executions),
+        total if state.estimated => {
+            format!("{} of about {}", grouped(state.executions), grouped(total))
+        }
         total => format!("{} of {}", grouped(state.executions), grouped(total)),
     };
     let State { depth, strategy, .. } = state;
@@ -135,6 +142,9 @@ mod tests {
         assert_eq!(text, "test a::b ... 20,000 of 100,000 executions, 10,000/s, depth 42, pct:3, 2s");
         let text = describe("a", State::parse("999\t0\t7\trandom").as_ref(), Duration::from_secs(1));
         assert_eq!(text, "test a ... 999 executions, 999/s, depth 7, random, 1s");
+        let text =
+            describe("a", State::parse("999\t~120000\t7\texhaustive").as_ref(), Duration::from_secs(1));
+        assert_eq!(text, "test a ... 999 of about 120,000 executions, 999/s, depth 7, exhaustive, 1s");
         assert_eq!(describe("a", None, Duration::from_secs(3)), "test a ... 3s");
     }
 

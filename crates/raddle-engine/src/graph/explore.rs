@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use super::bound::{Bound, Waits};
 use super::counts::Counts;
+use super::estimate::{Descent, Tally};
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{Found, Places};
 use super::rwlocks::RwLocks;
@@ -60,8 +61,8 @@ pub(crate) enum Answer {
 
 /// Work for later: another way to add the event with number `at`.
 #[derive(Debug)]
-struct Work {
-    at: u32,
+pub(super) struct Work {
+    pub(super) at: u32,
     event: Event,
     rank: usize,
     /// The read that is to read from the event, if it is a revisit.
@@ -69,9 +70,9 @@ struct Work {
 }
 
 #[derive(Debug)]
-struct Frame {
+pub(super) struct Frame {
     graph: Graph,
-    work: Vec<Work>,
+    pub(super) work: Vec<Work>,
     /// How many events the graph began with.
     given: usize,
 }
@@ -141,7 +142,8 @@ impl Event {
 /// The search.
 #[derive(Debug)]
 pub struct Exhaustive {
-    frames: Vec<Frame>,
+    model: Model,
+    pub(super) frames: Vec<Frame>,
     /// Graphs to be used again.
     spare: Vec<Frame>,
     pub(super) places: Places,
@@ -149,7 +151,7 @@ pub struct Exhaustive {
     pub(super) made: usize,
     /// See [`Exhaustive::has_assumed`].
     assumed: bool,
-    begun: bool,
+    pub(super) begun: bool,
     scratch: Scratch,
     prefix: Vec<u32>,
     found: Vec<EventId>,
@@ -177,12 +179,16 @@ pub struct Exhaustive {
     pub(super) references: Counts,
     /// What is known of locks of `RwLock`.
     pub(super) rwlocks: RwLocks,
+    /// See [`estimate`](super::estimate).
+    pub(super) tally: Tally,
+    pub(super) descent: Option<Descent>,
 }
 
 impl Exhaustive {
     /// A search under a memory model.
     pub fn new(model: Model) -> Exhaustive {
         Exhaustive {
+            model,
             frames: vec![Frame { graph: Graph::new(model), work: Vec::new(), given: 0 }],
             spare: Vec::new(),
             places: Places::default(),
@@ -204,6 +210,8 @@ impl Exhaustive {
             bound: None,
             references: Counts::default(),
             rwlocks: RwLocks::default(),
+            tally: Tally::default(),
+            descent: None,
         }
     }
 
@@ -286,25 +294,35 @@ impl Exhaustive {
             self.begun = true;
             return true;
         }
+        if let Some(mut descent) = self.descent.take() {
+            self.descend(&mut descent);
+            self.descent = Some(descent);
+            return true;
+        }
         while let Some(frame) = self.frames.last_mut() {
             let Some(work) = frame.work.pop() else {
                 self.retire();
                 continue;
             };
-            frame.graph.truncate(work.at as usize);
-            if work.event.reads() && !self.accepts(&work.event, work.event.read) {
-                // Since it was noted, that was found to be in vain.
-                continue;
-            }
-            let ready = match work.revisit {
-                None => self.add_otherwise(&work),
-                Some(read) => self.revisit(&work, read),
-            };
-            if ready && self.is_in_bounds(Bound::may_lead_within) {
+            if self.takes_up(work) {
                 return true;
             }
         }
         false
+    }
+
+    /// Makes the graph what it is if the event is added in the way that was noted on it. False if nothing comes of that.
+    pub(super) fn takes_up(&mut self, work: Work) -> bool {
+        self.graph_mut().truncate(work.at as usize);
+        if work.event.reads() && !self.accepts(&work.event, work.event.read) {
+            // Since it was noted, that was found to be in vain.
+            return false;
+        }
+        let ready = match work.revisit {
+            None => self.add_otherwise(&work),
+            Some(read) => self.revisit(&work, read),
+        };
+        ready && self.is_in_bounds(Bound::may_lead_within)
     }
 
     /// Whether the execution that was made, and that cannot go on, is one of those to be explored.
@@ -336,13 +354,13 @@ impl Exhaustive {
         self.rwlocks.put(&mut words);
         [self.begun, self.again, self.assumed].iter().for_each(|flag| flag.put(&mut words));
         self.exceeded().put(&mut words);
+        self.tally.put(&mut words);
         words
     }
 
     /// Goes on with a search that another process saved. None if that was not the same kind of search.
     pub(crate) fn restore(&mut self, words: &[u64]) -> Option<()> {
         let words = &mut words.iter();
-        let model = self.model();
         self.frames = Stored::take(words)?;
         self.places = Stored::take(words)?;
         self.vain = Stored::take(words)?;
@@ -353,10 +371,11 @@ impl Exhaustive {
         (self.begun, self.again) = (Stored::take(words)?, Stored::take(words)?);
         self.assumed = Stored::take(words)?;
         let exceeded = Stored::take(words)?;
+        self.tally = Stored::take(words)?;
         if let Some(bound) = &mut self.bound {
             bound.exceeded = exceeded;
         }
-        let same_model = self.frames.iter().all(|frame| frame.graph.model == model);
+        let same_model = self.frames.iter().all(|frame| frame.graph.model == self.model);
         (same_model && words.next().is_none()).then_some(())
     }
 
@@ -378,15 +397,19 @@ impl Exhaustive {
 
     /// Forgets all that was found, because it was found without knowing enough.
     pub(super) fn begin_anew(&mut self) {
-        let model = self.model();
-        self.frames.truncate(1);
-        self.frames[0] = Frame { graph: Graph::new(model), work: Vec::new(), given: 0 };
+        self.frames = vec![self.fresh_frame()];
+        self.begin_descents_anew();
         self.begun = false;
         self.again = false;
         self.assumed = false;
         self.vain.clear();
         self.places.unseen_writes = false;
         self.forget_exceeded();
+    }
+
+    /// A graph without events.
+    pub(super) fn fresh_frame(&self) -> Frame {
+        Frame { graph: Graph::new(self.model), work: Vec::new(), given: 0 }
     }
 
     /// Counts graphs that exceed the bound from now on.
@@ -414,7 +437,7 @@ impl Exhaustive {
 
     /// The memory model.
     pub(crate) fn model(&self) -> Model {
-        self.graph().model
+        self.model
     }
 
     pub(super) fn graph(&self) -> &Graph {
@@ -457,13 +480,8 @@ impl Exhaustive {
     }
 
     fn revisit(&mut self, work: &Work, read: EventId) -> bool {
-        let spare = self.spare.pop();
+        let mut new = self.spare.pop().unwrap_or_else(|| self.fresh_frame());
         let frame = self.frames.last().expect("the work is of a frame");
-        let mut new = spare.unwrap_or_else(|| Frame {
-            graph: Graph::new(frame.graph.model),
-            work: Vec::new(),
-            given: 0,
-        });
         let (write, reader, rank) =
             frame.graph.revisit(&work.event, work.rank, read, &mut new.graph, &mut self.scratch);
         if frame.work.is_empty() {

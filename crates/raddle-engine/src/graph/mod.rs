@@ -11,6 +11,7 @@ mod bound;
 #[cfg(test)]
 mod bound_tests;
 mod counts;
+mod estimate;
 pub(crate) mod event;
 mod explore;
 mod places;
