@@ -48,6 +48,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     internal("RADDLE_PACKAGE"),
     internal("RADDLE_CARGO_ARGS"),
     internal("RADDLE_PROGRESS"),
+    internal("RADDLE_CORES"),
 ];
 
 /// The options that each set a variable for the tests.

@@ -30,6 +30,7 @@ pub(crate) use self::along_graph::Shared;
 pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::mem;
 
@@ -45,6 +46,7 @@ use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::{Ended, Judge};
+use crate::kinds::Kinds;
 use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
@@ -254,8 +256,9 @@ pub struct Engine {
     /// Ticks of the watchdog since the execution began, and since the engine was made.
     pub(crate) ticks: u32,
     pub(crate) all_ticks: u64,
-    /// How many executions of the search the current one stands for.
-    pub(crate) times: u64,
+    /// Of which kind the latest execution is, if the judge said so.
+    pub(crate) kind: Cell<Option<usize>>,
+    pub(crate) kinds: Kinds,
     seed: u64,
 }
 
@@ -314,7 +317,8 @@ impl Engine {
             expired: false,
             ticks: 0,
             all_ticks: 0,
-            times: 1,
+            kind: Cell::new(None),
+            kinds: Kinds::default(),
             seed,
         }
     }
@@ -337,6 +341,7 @@ impl Engine {
             (*this).record_crash();
             (*this).look_for_leaks();
             (*this).look_back_along_graph();
+            (*this).kind.set(None);
             let outcome = judge(&(*this).ended());
             (*this).outcome = Some(outcome);
             (*this).end()
@@ -508,7 +513,6 @@ impl Engine {
             switches: self.switches,
             threads: self.alive,
             waited: self.waited,
-            times: self.times,
             engine: self,
         }
     }

@@ -17,8 +17,6 @@ pub struct Ended<'a> {
     pub threads: usize,
     /// The first thread that could not go on by itself: it waited for a lock or a wake-up, or span.
     pub waited: Option<ThreadId>,
-    /// How many executions of the search it stands for: none, if it is only made to estimate how many there are.
-    pub times: u64,
     pub(crate) engine: &'a Engine,
 }
 
@@ -26,6 +24,13 @@ impl Ended<'_> {
     /// Its choices.
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()
+    }
+
+    /// Says of which kind the execution is, for those who tell executions apart by their results:
+    /// [`SearchReport::kinds`](crate::SearchReport::kinds) says how many there were of each. Equal results are of one kind, in
+    /// every process; the numbers are small and those of the process.
+    pub fn is_of_kind(&self, kind: usize) {
+        self.engine.kind.set(Some(kind));
     }
 
     /// When each event of an execution happens that follows a graph: an order that sequential consistency allows, and in which

@@ -30,6 +30,7 @@ pub mod graph;
 pub mod hooks;
 pub mod isolate;
 pub mod judge;
+mod kinds;
 pub mod lender;
 pub mod memory;
 mod os_thread;

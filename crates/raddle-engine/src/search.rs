@@ -20,6 +20,7 @@ use crate::isolate::bystanders;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::Judge;
+use crate::kinds::{Kinds, Mail, Told};
 use crate::memory::{Memory, Model};
 use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
@@ -52,6 +53,8 @@ pub struct Config {
     pub seed: u64,
     /// Worker processes; 1 searches in this one.
     pub workers: usize,
+    /// How many executions are made in this one before there are others: what is done sooner is not worth a process.
+    pub alone: u64,
     /// Whether memory that existed before is rolled back: only if no other thread of the process uses it.
     pub roll_back_pages: bool,
     /// Whether every execution is to be explored once.
@@ -124,6 +127,8 @@ pub struct SearchReport {
     pub steps: u64,
     /// Changes of thread in all executions made in this process.
     pub switches: u64,
+    /// How many executions there were of each kind that the judge told apart.
+    pub kinds: Vec<u64>,
     /// How long it took.
     pub elapsed: Duration,
     /// The first failure.
@@ -271,21 +276,40 @@ impl<'a> Search<'a> {
     /// word on each; with several processes, it is asked in each of them.
     pub fn run(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> SearchReport {
         let begin = Instant::now();
+        // SAFETY: the engine lives as long as `self`.
+        unsafe { (*self.engine).kinds = Kinds::new(self.config.workers > 1) };
+        let mut report = self.run_with_others(begin, body, judge);
+        // SAFETY: as above.
+        report.kinds = unsafe { (*self.engine).kinds.counts().to_vec() };
+        report.elapsed = begin.elapsed();
+        report
+    }
+
+    fn run_with_others(
+        &mut self,
+        begin: Instant,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> SearchReport {
         loop {
             let can_share = self.config.exhaustive && !self.config.fork && self.config.workers > 1;
-            let mut team = can_share.then(|| Team::gather(self.config.workers));
+            let mut team = can_share.then(|| Team::gather(self.config.workers, self.config.alone));
             let mut report = self.search(body, judge, begin, &mut team);
             let Some(team) = team else { return report };
+            // SAFETY: the engine lives as long as `self`.
+            let kinds = unsafe { &(*self.engine).kinds };
             let mut polls = 0u64;
-            let left = team.leave(&mut report, |executions| {
+            let left = team.leave(&mut report, kinds, |executions| {
                 polls += 1;
                 if polls.is_multiple_of(1000) {
                     self.tell_progress(executions, 0);
                 }
             });
-            report.elapsed = begin.elapsed();
             match left {
-                Left::Done => return report,
+                Left::Done(told) => {
+                    report.failure = self.hear(told, body, judge);
+                    return report;
+                }
                 Left::Failed(schedule) => {
                     let execution = report.executions.saturating_sub(1);
                     if report.failure.is_none() {
@@ -300,6 +324,7 @@ impl<'a> Search<'a> {
                 }
                 // SAFETY: the engine lives as long as `self`.
                 Left::MustBeginAnew(lesson) => unsafe {
+                    (*self.engine).kinds.clear();
                     if let Some(graphs) = &mut (*self.engine).exhaustive {
                         graphs.learn(lesson);
                         graphs.take_lesson();
@@ -372,6 +397,7 @@ impl<'a> Search<'a> {
                 report.failure = failure;
                 break;
             }
+            self.count_kind();
             // SAFETY: as above.
             let engine = unsafe { &mut *self.engine };
             if self.config.only_if_sure && engine.exhaustive.as_ref().is_some_and(|graphs| graphs.is_unsure())
@@ -386,12 +412,13 @@ impl<'a> Search<'a> {
                 if team.share(report.executions, graphs) == Forked::Child {
                     may_estimate = false;
                     report = SearchReport::default();
+                    engine.kinds.forget_counts();
                     if let Some(handlers) = &mut self.handlers {
                         handlers.start_watchdog();
                     }
                 }
             }
-            if execution == 0
+            if report.executions >= self.config.alone.max(1)
                 && self.config.workers > 1
                 && !self.config.fork
                 && engine.strategy.is_indexed()
@@ -412,6 +439,34 @@ impl<'a> Search<'a> {
         report.estimate = self.estimated();
         report.elapsed = begin.elapsed();
         report
+    }
+
+    /// Counts the execution that was made, if it is of a kind.
+    fn count_kind(&mut self) {
+        // SAFETY: the engine lives as long as `self`.
+        let Engine { kind, kinds, .. } = unsafe { &mut *self.engine };
+        if let Some(kind) = kind.take() {
+            // SAFETY: as above; how an execution is made again has nothing to do with kinds.
+            kinds.add(kind, 1, || unsafe { (*self.engine).choices() });
+        }
+    }
+
+    /// Finds out of which kinds the executions are that other processes made, by making one of each again. Returns one that ends
+    /// otherwise here.
+    fn hear(&mut self, told: Vec<Told>, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Option<Found> {
+        for Told { count, schedule } in told {
+            let found = self.rerun(&schedule, body, judge);
+            if found.outcome != Outcome::Passed {
+                let outcome = Outcome::Diverged { choice: schedule.threads.len() };
+                return Some(Found { outcome, schedule, ..found });
+            }
+            // SAFETY: the engine lives as long as `self`.
+            let Engine { kind, kinds, .. } = unsafe { &mut *self.engine };
+            if let Some(kind) = kind.take() {
+                kinds.add(kind, count, || schedule);
+            }
+        }
+        None
     }
 
     /// What the search may cost.
@@ -471,6 +526,7 @@ impl<'a> Search<'a> {
             return None;
         }
         if outcome == Outcome::Anew {
+            engine.kinds.clear();
             (report.executions, report.blocked, report.anew) = (0, 0, true);
             return None;
         }
@@ -581,8 +637,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Spreads the executions from 1 on over worker processes, in chunks, and takes the failing one with the lowest
-    /// number: the same that a single process would have found.
+    /// Spreads the executions that are left over worker processes, in chunks, and takes the failing one with the lowest number:
+    /// the same that a single process would have found.
     fn run_workers(
         &mut self,
         body: &mut dyn FnMut(),
@@ -591,6 +647,8 @@ impl<'a> Search<'a> {
         report: &mut SearchReport,
     ) {
         let shared = Shared::map();
+        let mail = Mail::new();
+        let made = report.executions;
         let mut workers = Vec::new();
         for _ in 0..self.config.workers {
             // SAFETY: this OS thread is the only one that matters to the child: lenders lend memory, not time.
@@ -599,7 +657,9 @@ impl<'a> Search<'a> {
                     if let Some(handlers) = &mut self.handlers {
                         handlers.start_watchdog();
                     }
-                    self.work(body, judge, begin, shared);
+                    self.work(body, judge, begin, made, shared);
+                    // SAFETY: the engine lives as long as `self`.
+                    mail.send(unsafe { &(*self.engine).kinds });
                     // SAFETY: leaves without running anything of the parent's.
                     unsafe { sys::raw_syscall(libc::SYS_exit_group, [0; 6]) };
                 }
@@ -613,6 +673,7 @@ impl<'a> Search<'a> {
         let failed = shared.failed.load(SeqCst);
         if failed == u64::MAX {
             report.executions += shared.executions.load(SeqCst);
+            report.failure = self.hear(mail.open(), body, judge);
         } else {
             report.executions = failed + 1;
             // SAFETY: the engine lives as long as `self`.
@@ -648,10 +709,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn work(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>, begin: Instant, shared: &Shared) {
+    /// The executions from number `made` on, as far as they are left to this process.
+    fn work(
+        &mut self,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        begin: Instant,
+        made: u64,
+        shared: &Shared,
+    ) {
         const CHUNK: u64 = 64;
+        // SAFETY: the engine lives as long as `self`.
+        unsafe { (*self.engine).kinds.forget_counts() };
         loop {
-            let first = 1 + shared.next_chunk.fetch_add(1, SeqCst) * CHUNK;
+            let first = made + shared.next_chunk.fetch_add(1, SeqCst) * CHUNK;
             let last = (first + CHUNK).min(self.config.executions);
             for execution in first..last {
                 if execution > shared.failed.load(SeqCst) || shared.out_of_time.load(SeqCst) {
@@ -672,6 +743,7 @@ impl<'a> Search<'a> {
                     shared.failed.fetch_min(execution, SeqCst);
                     return;
                 }
+                self.count_kind();
             }
             if last < first + CHUNK {
                 return;

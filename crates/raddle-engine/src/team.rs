@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::graph::{Exhaustive, Lesson};
+use crate::kinds::{Kinds, Mail, Told};
 use crate::schedule::Schedule;
 use crate::search::SearchReport;
 use crate::search::estimate::Prospect;
@@ -17,13 +18,13 @@ use crate::sys;
 /// How many executions a process makes before it forks (again): what is done sooner is not worth a process.
 const BETWEEN_FORKS: u64 = 32;
 
-/// Room for the schedule of a failing execution, in choices.
-const ROOM: usize = 8 << 20;
-
 /// A process that takes part in a search.
 #[derive(Debug)]
 pub(crate) struct Team {
     shared: &'static Shared,
+    /// What they tell the first one of the kinds of their executions; and a failing execution.
+    kinds: Mail,
+    failure: Mail,
     workers: i64,
     /// Whether this is the process that the search began in.
     is_first: bool,
@@ -31,8 +32,8 @@ pub(crate) struct Team {
     children: Vec<i32>,
     /// How many of the executions of this process the others know of.
     told: u64,
-    /// How many it had made when it last forked.
-    forked_at: u64,
+    /// How many it makes before it forks (again).
+    alone_until: u64,
 }
 
 /// What the processes share.
@@ -56,11 +57,8 @@ struct Shared {
     end_is_near: AtomicBool,
     /// What the search has to begin anew with.
     lesson: AtomicU64,
-    /// Whether some process writes a failure down, and whether it has.
+    /// Whether some process writes a failure down, or has.
     failing: AtomicBool,
-    failed: AtomicBool,
-    /// How long the three parts of the failing schedule are, which follow.
-    parts: [AtomicU64; 3],
 }
 
 /// Which of two processes this is, after a fork.
@@ -73,13 +71,13 @@ pub(crate) enum Forked {
 }
 
 impl Team {
-    /// A team of one process, so far.
-    pub(crate) fn gather(workers: usize) -> Team {
+    /// A team of one process, so far, and until that has made so many executions.
+    pub(crate) fn gather(workers: usize, alone: u64) -> Team {
         // SAFETY: a fresh mapping of zeros, large enough and aligned, is a valid `Shared`.
         let shared = unsafe {
             let memory = libc::mmap(
                 std::ptr::null_mut(),
-                size_of::<Shared>() + ROOM * size_of::<u16>(),
+                size_of::<Shared>(),
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
@@ -89,7 +87,16 @@ impl Team {
             &*memory.cast::<Shared>()
         };
         shared.busy.store(1, SeqCst);
-        Team { shared, workers: workers as i64, is_first: true, children: Vec::new(), told: 0, forked_at: 0 }
+        Team {
+            shared,
+            kinds: Mail::new(),
+            failure: Mail::new(),
+            workers: workers as i64,
+            is_first: true,
+            children: Vec::new(),
+            told: 0,
+            alone_until: alone,
+        }
     }
 
     /// Executions that all processes made.
@@ -131,13 +138,10 @@ impl Team {
     /// Lets another process do half of what is left, if there may be one more.
     pub(crate) fn share(&mut self, executions: u64, graphs: &mut Exhaustive) -> Forked {
         let busy = &self.shared.busy;
-        if executions < self.forked_at + BETWEEN_FORKS
-            || busy.load(SeqCst) >= self.workers
-            || graphs.left_to_do() < 2
-        {
+        if executions < self.alone_until || busy.load(SeqCst) >= self.workers || graphs.left_to_do() < 2 {
             return Forked::Not;
         }
-        self.forked_at = executions;
+        self.alone_until = executions + BETWEEN_FORKS;
         if busy.fetch_update(SeqCst, SeqCst, |busy| (busy < self.workers).then_some(busy + 1)).is_err() {
             return Forked::Not;
         }
@@ -146,7 +150,8 @@ impl Team {
             0 => {
                 graphs.forget_every_other(true);
                 graphs.forget_exceeded();
-                *self = Team { is_first: false, children: Vec::new(), told: 0, forked_at: 0, ..*self };
+                self.children.clear();
+                (self.is_first, self.told, self.alone_until) = (false, 0, BETWEEN_FORKS);
                 Forked::Child
             }
             child if child > 0 => {
@@ -163,7 +168,12 @@ impl Team {
 
     /// This process has come to its end, and waits for those that it made. Only the first process returns: with what all of
     /// them found, and what the search has to begin anew with, if it has to.
-    pub(crate) fn leave(mut self, report: &mut SearchReport, waiting: impl FnMut(u64)) -> Left {
+    pub(crate) fn leave(
+        mut self,
+        report: &mut SearchReport,
+        kinds: &Kinds,
+        waiting: impl FnMut(u64),
+    ) -> Left {
         let shared = self.shared;
         shared.executions.fetch_add(report.executions.saturating_sub(self.told), SeqCst);
         shared.blocked.fetch_add(report.blocked, SeqCst);
@@ -176,11 +186,13 @@ impl Team {
         if let Some(found) = &report.failure
             && !shared.failing.swap(true, SeqCst)
         {
-            self.write(&found.schedule);
-            shared.failed.store(true, SeqCst);
+            self.failure.append(1, &found.schedule);
         }
         if report.failure.is_some() {
             self.call_off();
+        }
+        if !self.is_first {
+            self.kinds.send(kinds);
         }
         shared.busy.fetch_sub(1, SeqCst);
         self.wait(waiting);
@@ -197,16 +209,13 @@ impl Team {
         report.assumed = shared.assumed.load(SeqCst);
         report.complete = !shared.incomplete.load(SeqCst);
         let lesson = Lesson::from_word(shared.lesson.load(SeqCst));
-        let failed = shared.failed.load(SeqCst).then(|| self.read());
+        let failed = self.failure.open().pop();
         // SAFETY: mapped by `gather`; the other processes have ended.
-        unsafe {
-            let len = size_of::<Shared>() + ROOM * size_of::<u16>();
-            libc::munmap(std::ptr::from_ref(shared).cast_mut().cast(), len);
-        }
+        unsafe { libc::munmap(std::ptr::from_ref(shared).cast_mut().cast(), size_of::<Shared>()) };
         match (failed, lesson) {
-            (Some(schedule), _) => Left::Failed(schedule),
+            (Some(Told { schedule, .. }), _) => Left::Failed(schedule),
             (None, Some(lesson)) => Left::MustBeginAnew(lesson),
-            (None, None) => Left::Done,
+            (None, None) => Left::Done(self.kinds.open()),
         }
     }
 
@@ -227,49 +236,13 @@ impl Team {
             }
         }
     }
-
-    fn room(&self) -> *mut u16 {
-        // SAFETY: the room begins behind the rest.
-        unsafe { std::ptr::from_ref(self.shared).add(1).cast_mut().cast() }
-    }
-
-    fn write(&self, schedule: &Schedule) {
-        let parts = [&schedule.threads, &schedule.look_back, &schedule.counts];
-        let mut room = self.room();
-        let mut left = ROOM;
-        for (part, len) in parts.iter().zip(&self.shared.parts) {
-            // One that is longer cannot be made again, and is then seen not to be the same.
-            let fits = part.len().min(left);
-            // SAFETY: within the room, which only this process writes.
-            unsafe {
-                room.copy_from_nonoverlapping(part.as_ptr(), fits);
-                room = room.add(fits);
-            }
-            left -= fits;
-            len.store(fits as u64, SeqCst);
-        }
-    }
-
-    fn read(&self) -> Schedule {
-        let mut room = self.room();
-        let [threads, look_back, counts] = self.shared.parts.each_ref().map(|len| {
-            let len = len.load(SeqCst) as usize;
-            // SAFETY: written by `write`, in a process that has ended.
-            unsafe {
-                let part = std::slice::from_raw_parts(room, len).to_vec();
-                room = room.add(len);
-                part
-            }
-        });
-        Schedule { threads, look_back, counts }
-    }
 }
 
 /// How a search ended in which several processes took part.
 #[derive(Clone, Debug)]
 pub(crate) enum Left {
-    /// With what the report says.
-    Done,
+    /// With what the report says, and these executions of others.
+    Done(Vec<Told>),
     /// With a failing execution, which this makes again.
     Failed(Schedule),
     /// Too early: more has to be known.

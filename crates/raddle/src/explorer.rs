@@ -130,8 +130,16 @@ impl Explorer {
 
     /// Searches in this many processes at once. What is found does not depend on it; only which of several failures an
     /// exhaustive search reports does.
+    ///
+    /// Without this, [`Strategy::Auto`] takes as many as there are processors for each of the tests that `cargo raddle test` runs at
+    /// once, when there is enough to do; and every other strategy takes one.
+    ///
+    /// ```
+    /// let report = raddle::Explorer::new().executions(100).workers(2).run(|| 7);
+    /// assert_eq!(report.outcomes[&7], 100);
+    /// ```
     pub fn workers(mut self, workers: usize) -> Explorer {
-        self.options.workers = workers.max(1);
+        self.options.workers = Some(workers.max(1));
         self
     }
 
@@ -216,8 +224,8 @@ impl Explorer {
 
     /// Explores and returns the failure, if there is one. Its file is written in either case.
     ///
-    /// Outcomes must own their data: each is cloned out of its execution, of which nothing remains. They are collected in
-    /// one process; `workers` only counts for closures that return nothing.
+    /// Outcomes must own their data: each is cloned out of its execution, of which nothing remains. With several `workers`, one
+    /// execution with each outcome that another process has seen is made again.
     ///
     /// # Errors
     /// The failure, if a schedule was found that fails.
@@ -238,37 +246,32 @@ impl Explorer {
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
         let value = Cell::new(None);
-        let mut outcomes = BTreeMap::new();
+        let mut kinds = BTreeMap::new();
         let mut run = || {
             std::mem::forget(value.take());
             value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
         };
         let mut judge = |ended: &Ended<'_>| {
-            if *ended.outcome == Outcome::Anew {
-                outcomes.clear();
+            if *ended.outcome == Outcome::Passed
+                && let Some(returned) = ManuallyDrop::new(value.take()).as_ref()
+            {
+                let next = kinds.len();
+                let kind = match kinds.get(returned) {
+                    Some(&kind) => kind,
+                    None => *kinds.entry(returned.clone()).or_insert(next),
+                };
+                ended.is_of_kind(kind);
             }
-            if *ended.outcome != Outcome::Passed {
-                return as_it_ended(ended);
-            }
-            let returned = ManuallyDrop::new(value.take());
-            let Some(returned) = returned.as_ref().filter(|_| ended.times > 0) else {
-                return Outcome::Passed;
-            };
-            match outcomes.get_mut(returned) {
-                Some(count) => *count += ended.times,
-                None => _ = outcomes.insert(returned.clone(), ended.times),
-            }
-            Outcome::Passed
+            as_it_ended(ended)
         };
         let returns_nothing = size_of::<T>() == 0;
         let call = Call { at: Location::caller(), frame_pointer, returns_nothing };
         let result = search(self.options, &call, &mut run, &mut judge);
         std::mem::forget(value.take());
         let (report, seed, searches) = result?;
-        if returns_nothing {
-            // Workers count executions, not outcomes; there is only one.
-            outcomes.values_mut().for_each(|count| *count = report.executions);
-        }
+        let count = |kind: usize| report.kinds.get(kind).copied().filter(|&count| count > 0);
+        let outcomes =
+            kinds.into_iter().filter_map(|(outcome, kind)| Some((outcome, count(kind)?))).collect();
         Ok(Report {
             executions: report.executions,
             blocked: report.blocked,
@@ -324,7 +327,6 @@ fn search(
             options.isolation != Isolation::Fork,
             "raddle: isolation `fork` cannot bring outcomes back from its processes; let the closure return nothing"
         );
-        options.workers = 1;
     }
     let exploration = next_exploration();
     let replayed = replay::requested();
@@ -354,6 +356,8 @@ fn search(
         all.exceeded += report.exceeded;
         all.steps += report.steps;
         all.switches += report.switches;
+        all.kinds.resize(all.kinds.len().max(report.kinds.len()), 0);
+        all.kinds.iter_mut().zip(&report.kinds).for_each(|(all, count)| *all += count);
         searches.push(ran);
     }
     all.elapsed = begin.elapsed();
@@ -494,7 +498,8 @@ pub(crate) fn config(
         },
         stack_size: options.stack_size,
         seed: options.seed,
-        workers: if owned && !options.resumes() { options.workers } else { 1 },
+        workers: if owned && !options.resumes() { options.processes() } else { 1 },
+        alone: if options.workers.is_some() { 32 } else { 1000 },
         // A process that makes one execution has nothing to roll back, and a debugger would stop at each page.
         roll_back_pages: owned
             && options.isolation != Isolation::Fork

@@ -10,7 +10,7 @@
 //! | `RADDLE_BUDGET` | `budget` | time at most (`500ms`, `10s`, `2m`) | 30s for `auto` without `executions`, else none |
 //! | `RADDLE_MAX_STEPS` | `max_steps` | events of one execution at most | 100000 |
 //! | `RADDLE_TIME_LIMIT` | `time_limit` | time of one execution at most | 10s |
-//! | `RADDLE_WORKERS` | `workers` | worker processes | 1 |
+//! | `RADDLE_WORKERS` | `workers` | worker processes | for `auto`, the processors that the test has to itself; else 1 |
 //! | `RADDLE_BACKEND` | `backend` | `coroutines`, `threads` (OS threads, for debuggers) | `coroutines` |
 //! | `RADDLE_ISOLATION` | `isolation` | `rollback`, `fork` | `rollback` |
 //! | `RADDLE_ALLOCATION` | `allocation` | freed memory: `quarantine`, `reuse` | `quarantine` |
@@ -23,7 +23,7 @@
 //! | `RADDLE_COLOR` | – | `auto`, `always`, `never` | `auto` |
 //!
 //! `RADDLE_TEST`, `RADDLE_OWNED`, `RADDLE_PACKAGE`, `RADDLE_CARGO_ARGS`, `RADDLE_PROGRESS`, `RADDLE_REPLAY`,
-//! `RADDLE_FORCE` and `RADDLE_COLUMNS` are how `cargo raddle` talks to the tests it runs. Any other variable that begins with
+//! `RADDLE_FORCE`, `RADDLE_CORES` and `RADDLE_COLUMNS` are how `cargo raddle` talks to the tests it runs. Any other variable that begins with
 //! `RADDLE_` is an error: it is most likely a misspelt one.
 
 use std::time::Duration;
@@ -111,7 +111,8 @@ pub(crate) struct Options {
     pub(crate) reach: Option<Effort>,
     pub(crate) max_steps: u64,
     pub(crate) time_limit: Duration,
-    pub(crate) workers: usize,
+    /// None: what suits the strategy.
+    pub(crate) workers: Option<usize>,
     pub(crate) backend: Backend,
     pub(crate) isolation: Isolation,
     pub(crate) stack_size: usize,
@@ -136,7 +137,7 @@ impl Default for Options {
             reach: None,
             max_steps: 100_000,
             time_limit: Duration::from_secs(10),
-            workers: 1,
+            workers: None,
             backend: Backend::Coroutines,
             isolation: Isolation::Rollback,
             stack_size: 2 << 20,
@@ -151,7 +152,8 @@ impl Default for Options {
 }
 
 /// Variables that do not change a search.
-const OTHER_VARIABLES: [&str; 10] = [
+const OTHER_VARIABLES: [&str; 11] = [
+    "RADDLE_CORES",
     "RADDLE_FAILURES",
     "RADDLE_COLOR",
     "RADDLE_COLUMNS",
@@ -186,6 +188,12 @@ impl Options {
             Strategy::Exhaustive => Memory::Rc11,
             _ => Memory::Sc,
         })
+    }
+
+    /// How many processes search: as many as were asked for, or what suits the strategy.
+    pub(crate) fn processes(&self) -> usize {
+        let cores = || std::env::var("RADDLE_CORES").ok().and_then(|cores| cores.parse().ok());
+        self.workers.or_else(|| cores().filter(|_| self.chosen_by_portfolio)).unwrap_or(1)
     }
 
     /// Whether the search is one that goes on in later processes.
@@ -223,7 +231,7 @@ impl Options {
             }
             "RADDLE_MAX_STEPS" => self.max_steps = number(value)?,
             "RADDLE_TIME_LIMIT" => self.time_limit = duration(value)?,
-            "RADDLE_WORKERS" => self.workers = number(value)?.max(1) as usize,
+            "RADDLE_WORKERS" => self.workers = Some(number(value)?.max(1) as usize),
             "RADDLE_BACKEND" => {
                 self.backend = match value {
                     "coroutines" => Backend::Coroutines,

@@ -1,5 +1,6 @@
 //! An exhaustive search in several processes makes the executions that one process makes.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -11,19 +12,25 @@ use litmus::programs::classics::*;
 use litmus::programs::locks::*;
 use litmus::programs::structures::*;
 use litmus::{Model, Real, Test};
+use raddle::{Explorer, Memory, Strategy};
 
-/// The figures of a search of all executions.
+/// The figures of a search of all executions, and what they came to.
 #[track_caller]
-fn figures(model: Model, workers: usize, body: impl Fn()) -> (u64, u64) {
+fn figures<T: Ord + Clone>(
+    model: Model,
+    workers: usize,
+    body: impl Fn() -> T,
+) -> (u64, u64, BTreeMap<T, u64>) {
     let report = explorer(model).workers(workers).run(body);
     assert!(report.complete, "{model:?}, {workers} workers: not complete after {}", report.executions);
-    (report.executions, report.blocked)
+    assert_eq!(report.outcomes.values().sum::<u64>(), report.executions);
+    (report.executions, report.blocked, report.outcomes)
 }
 
 #[track_caller]
 fn same(build: impl Fn() -> Test) {
     for model in Model::ALL {
-        let body = || _ = Real::run(build());
+        let body = || Real::run(build());
         let alone = figures(model, 1, body);
         for workers in [2, 4] {
             assert_eq!(figures(model, workers, body), alone, "{model:?}, {workers} workers");
@@ -61,13 +68,16 @@ fn knowledge_that_comes_late_makes_all_processes_begin_anew() {
             .map(|_| {
                 let (place, own) = (Arc::clone(&place), Arc::clone(&own));
                 thread::spawn(move || {
-                    if place.fetch_add(1, SeqCst) == 2 && place.load(SeqCst) == 3 {
+                    let seen = place.fetch_add(1, SeqCst);
+                    if seen == 2 && place.load(SeqCst) == 3 {
                         std::hint::black_box(Arc::strong_count(&own));
                     }
+                    seen.to_string()
                 })
             })
             .collect();
-        adders.into_iter().for_each(|adder| adder.join().unwrap());
+        let seen: Vec<String> = adders.into_iter().map(|adder| adder.join().unwrap()).collect();
+        seen.concat()
     };
     for model in Model::ALL {
         let alone = figures(model, 1, body);
@@ -117,12 +127,52 @@ fn a_failure_of_any_process_is_found() {
     }
 }
 
+/// What a sample is depends on its number, not on who makes it.
+#[test]
+fn samples_are_the_same_whoever_makes_them() {
+    for strategy in [Strategy::Random, Strategy::Pos, Strategy::Pct(3)] {
+        let outcomes = |workers| {
+            let explorer = Explorer::new().strategy(strategy.clone()).memory(Memory::Rc11).seed(5);
+            let report = explorer.executions(3000).workers(workers).run(|| Real::run(racy::<Real>(3, 2)));
+            assert_eq!(report.outcomes.values().sum::<u64>(), 3000);
+            report.outcomes
+        };
+        let alone = outcomes(1);
+        assert!(alone.len() > 10, "{strategy}");
+        for workers in [2, 4] {
+            assert_eq!(outcomes(workers), alone, "{strategy}, {workers} workers");
+        }
+    }
+}
+
+/// A portfolio with several processes knows as much as with one.
+#[test]
+fn a_portfolio_is_shared() {
+    let first = std::process::id();
+    let (mut theirs, ours) = std::io::pipe().unwrap();
+    let report = Explorer::new().workers(2).run(|| {
+        if std::process::id() != first {
+            (&ours).write_all(b"x").unwrap();
+        }
+        Real::run(racy::<Real>(2, 4))
+    });
+    drop(ours);
+    assert!(report.complete, "{:?}", report.searches);
+    let exhaustive: Vec<_> =
+        report.searches.iter().filter(|ran| ran.strategy == Strategy::Exhaustive).collect();
+    assert_eq!(exhaustive.iter().map(|ran| ran.executions).collect::<Vec<_>>(), [3334, 3334]);
+    assert_eq!(report.outcomes.values().sum::<u64>(), report.executions);
+    let mut executions = Vec::new();
+    theirs.read_to_end(&mut executions).unwrap();
+    assert!(executions.len() > 600, "{} executions were made by others", executions.len());
+}
+
 #[test]
 #[ignore = "tells how long it takes, which means little on a busy machine"]
 fn more_processes_are_faster() {
     for workers in [1, 2, 4] {
         let begin = std::time::Instant::now();
-        let (executions, _) = figures(Model::Sc, workers, || _ = Real::run(treiber::<Real>(3, 1)));
+        let (executions, ..) = figures(Model::Sc, workers, || _ = Real::run(treiber::<Real>(3, 1)));
         println!("{workers} workers: {executions} executions in {:?}", begin.elapsed());
     }
 }

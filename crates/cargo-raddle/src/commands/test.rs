@@ -45,9 +45,12 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
         print_list(&suites);
         return Ok(exit::PASSED);
     }
-    let contract = Contract::new(&session, &args.raddle, &terminal)?;
+    let mut contract = Contract::new(&session, &args.raddle, &terminal)?;
+    let threads = if harness.nocapture { 1 } else { harness.test_threads.unwrap_or_else(cores) };
+    let tests: usize = suites.iter().flat_map(|suite| &suite.tests).filter(|test| !test.ignored).count();
+    contract.set("RADDLE_CORES", cores().div_euclid(threads.min(tests).max(1)).max(1).to_string());
     let settings = Settings {
-        threads: if harness.nocapture { 1 } else { harness.test_threads.unwrap_or_else(cores) },
+        threads,
         nocapture: harness.nocapture,
         show_output: harness.show_output,
         no_fail_fast: args.no_fail_fast,

@@ -7,7 +7,8 @@
 //! | `RADDLE_PACKAGE` | what it was built from: `my-crate@test:counter` |
 //! | `RADDLE_CARGO_ARGS` | how it was built: a JSON array of arguments |
 //! | `RADDLE_FAILURES` | the directory for failure files |
-//! | `RADDLE_PROGRESS` | a file descriptor for lines `executions⇥total or 0⇥depth⇥strategy` |
+//! | `RADDLE_CORES` | how many processors there are for each of the tests that run at once |
+//! | `RADDLE_PROGRESS` | a file descriptor for lines `executions⇥total, ~estimate or 0⇥depth⇥strategy` |
 //! | `RADDLE_COLOR`, `RADDLE_COLUMNS` | how reports are to look |
 
 use std::ffi::OsString;
@@ -88,5 +89,12 @@ impl Contract {
 }
 
 /// What must not reach a test from a Raddle further up.
-const INTERNAL: [&str; 6] =
-    ["RADDLE_OWNED", "RADDLE_TEST", "RADDLE_PACKAGE", "RADDLE_PROGRESS", wrapper::PLAN, wrapper::NEXT];
+const INTERNAL: [&str; 7] = [
+    "RADDLE_OWNED",
+    "RADDLE_TEST",
+    "RADDLE_PACKAGE",
+    "RADDLE_CORES",
+    "RADDLE_PROGRESS",
+    wrapper::PLAN,
+    wrapper::NEXT,
+];

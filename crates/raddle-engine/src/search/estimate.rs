@@ -72,7 +72,6 @@ impl Search<'_> {
         let mut made = SearchReport::default();
         let mut failure = None;
         self.graphs()?.begin_descents(self.config.seed);
-        self.set_times(0);
         while failure.is_none() && made.steps < most && !self.graphs()?.is_well_estimated() {
             self.graphs()?.begin();
             made.executions = 1;
@@ -84,7 +83,6 @@ impl Search<'_> {
                 (report.executions, report.blocked, report.anew) = (0, 0, true);
             }
         }
-        self.set_times(1);
         report.executions += u64::from(failure.is_some());
         self.graphs()?.end_descents();
         failure
@@ -108,11 +106,6 @@ impl Search<'_> {
     fn graphs(&self) -> Option<&mut Exhaustive> {
         // SAFETY: the engine lives as long as `self`; references end with each statement.
         unsafe { (*self.engine).exhaustive.as_deref_mut() }
-    }
-
-    fn set_times(&mut self, times: u64) {
-        // SAFETY: as above.
-        unsafe { (*self.engine).times = times };
     }
 }
 

@@ -51,7 +51,9 @@ pub(crate) struct Effort {
 impl Effort {
     /// The options with this effort.
     pub(crate) fn of(self, options: &Options) -> Options {
-        Options { executions: Some(self.executions), budget: self.time, workers: 1, ..options.clone() }
+        // Scenarios are short, and which of several failures is reported is not to depend on who is faster.
+        let workers = Some(options.workers.unwrap_or(1));
+        Options { executions: Some(self.executions), budget: self.time, workers, ..options.clone() }
     }
 }
 
@@ -194,7 +196,8 @@ impl Machine<'_> {
     /// Searches on for a wrong execution with fewer changes of thread, then with fewer events.
     pub(crate) fn refine(&self, plan: &Plan, wrong: Wrong, effort: Effort) -> Wrong {
         self.verification.borrow_mut().begin_plan();
-        let options = effort.of(&wrong.found_by);
+        // What is better is noted in this process.
+        let options = Options { workers: Some(1), ..effort.of(&wrong.found_by) };
         let config = self.config(&options);
         let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);

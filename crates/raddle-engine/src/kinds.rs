@@ -1,0 +1,179 @@
+//! How often each kind of execution was made, where somebody tells executions apart by their results.
+//!
+//! A result is worth something only in the process in which it was computed. So other processes tell the first one how an
+//! execution of each kind is made again, and how many there were of it.
+
+use crate::schedule::Schedule;
+use crate::sys;
+
+/// The kinds of executions of one process.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds {
+    /// How many executions there were of each kind.
+    counts: Vec<u64>,
+    /// What makes one of them again, if others have to know.
+    schedules: Option<Vec<Option<Schedule>>>,
+}
+
+/// Executions of one kind, as they are told to another process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) count: u64,
+    pub(crate) schedule: Schedule,
+}
+
+impl Kinds {
+    /// Executions, which others have to be told about if `told` says so.
+    pub(crate) fn new(told: bool) -> Kinds {
+        Kinds { counts: Vec::new(), schedules: told.then(Vec::new) }
+    }
+
+    /// So many executions of this kind were made; the schedule makes one again.
+    pub(crate) fn add(&mut self, kind: usize, count: u64, schedule: impl FnOnce() -> Schedule) {
+        if self.counts.len() <= kind {
+            self.counts.resize(kind + 1, 0);
+        }
+        self.counts[kind] += count;
+        if let Some(schedules) = &mut self.schedules {
+            if schedules.len() <= kind {
+                schedules.resize(kind + 1, None);
+            }
+            schedules[kind].get_or_insert_with(schedule);
+        }
+    }
+
+    /// Forgets everything: it was counted without knowing enough.
+    pub(crate) fn clear(&mut self) {
+        self.counts.clear();
+        self.schedules.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Counts from 0 on, in a process that begins.
+    pub(crate) fn forget_counts(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// How many executions there were of each kind.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// What others are told.
+    fn told(&self) -> impl Iterator<Item = (u64, &Schedule)> {
+        let schedules = self.schedules.iter().flatten();
+        let told = self.counts.iter().zip(schedules).filter(|(count, _)| **count > 0);
+        told.filter_map(|(count, schedule)| Some((*count, schedule.as_ref()?)))
+    }
+}
+
+/// A file in memory that processes append to, each once, and the first one reads when all others have ended.
+#[derive(Debug)]
+pub(crate) struct Mail {
+    descriptor: i64,
+}
+
+impl Mail {
+    pub(crate) fn new() -> Mail {
+        // SAFETY: the name is a string; nothing else is passed.
+        let descriptor = unsafe {
+            sys::raw_syscall(libc::SYS_memfd_create, [c"raddle".as_ptr().addr() as i64, 1, 0, 0, 0, 0])
+        };
+        assert!(descriptor >= 0, "raddle: no memory to share with worker processes");
+        // SAFETY: a descriptor of ours. Whoever appends does so with one call, at the end of that moment.
+        unsafe {
+            sys::raw_syscall(
+                libc::SYS_fcntl,
+                [descriptor, libc::F_SETFL.into(), libc::O_APPEND.into(), 0, 0, 0],
+            )
+        };
+        Mail { descriptor }
+    }
+
+    /// Appends what there is to tell of executions.
+    pub(crate) fn send(&self, kinds: &Kinds) {
+        kinds.told().for_each(|(count, schedule)| self.append(count, schedule));
+    }
+
+    /// Appends a schedule.
+    pub(crate) fn append(&self, count: u64, schedule: &Schedule) {
+        let parts = [&schedule.threads, &schedule.look_back, &schedule.counts];
+        let mut bytes = count.to_le_bytes().to_vec();
+        parts.iter().for_each(|part| bytes.extend((part.len() as u64).to_le_bytes()));
+        parts.iter().for_each(|part| bytes.extend(part.iter().flat_map(|choice| choice.to_le_bytes())));
+        let args = [self.descriptor, bytes.as_ptr().addr() as i64, bytes.len() as i64, 0, 0, 0];
+        // SAFETY: the bytes are ours.
+        let written = unsafe { sys::raw_syscall(libc::SYS_write, args) };
+        assert!(written == bytes.len() as i64, "raddle: no memory to share with worker processes");
+    }
+
+    /// Everything that was appended.
+    pub(crate) fn open(self) -> Vec<Told> {
+        let mut bytes = Vec::new();
+        loop {
+            let len = bytes.len();
+            bytes.resize(len + (1 << 16), 0u8);
+            let room = &mut bytes[len..];
+            let args =
+                [self.descriptor, room.as_mut_ptr().addr() as i64, room.len() as i64, len as i64, 0, 0];
+            // SAFETY: the room is ours.
+            let read = unsafe { sys::raw_syscall(libc::SYS_pread64, args) }.max(0) as usize;
+            bytes.truncate(len + read);
+            if read == 0 {
+                break;
+            }
+        }
+        let mut told = Vec::new();
+        let mut rest = &bytes[..];
+        while let Some(schedule) = take_told(&mut rest) {
+            told.push(schedule);
+        }
+        told
+    }
+}
+
+impl Drop for Mail {
+    fn drop(&mut self) {
+        // SAFETY: opened by `new`.
+        unsafe { sys::raw_syscall(libc::SYS_close, [self.descriptor, 0, 0, 0, 0, 0]) };
+    }
+}
+
+fn take_told(rest: &mut &[u8]) -> Option<Told> {
+    let mut number = || {
+        let (number, after) = rest.split_first_chunk()?;
+        *rest = after;
+        Some(u64::from_le_bytes(*number))
+    };
+    let count = number()?;
+    let lens = [number()?, number()?, number()?];
+    let mut part = |len: u64| {
+        let (part, after) = rest.split_at_checked(len as usize * 2)?;
+        *rest = after;
+        Some(part.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
+    };
+    let schedule = Schedule { threads: part(lens[0])?, look_back: part(lens[1])?, counts: part(lens[2])? };
+    Some(Told { count, schedule })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_is_read() {
+        let schedule = |thread| Schedule { threads: vec![thread; 3], look_back: vec![7], counts: vec![] };
+        let mut kinds = Kinds::new(true);
+        for kind in [4, 0, 4] {
+            kinds.add(kind, 1, || schedule(kind as u16));
+        }
+        let mail = Mail::new();
+        mail.send(&kinds);
+        kinds.forget_counts();
+        mail.send(&kinds);
+        kinds.add(4, 9, || unreachable!("it is known"));
+        mail.send(&kinds);
+        let told = [(1, 0), (2, 4), (9, 4)].map(|(count, thread)| Told { count, schedule: schedule(thread) });
+        assert_eq!(mail.open(), told);
+        assert_eq!(kinds.counts(), [0, 0, 0, 0, 9]);
+    }
+}
