@@ -100,7 +100,7 @@ pub(crate) struct RaddleOptions {
     /// Whether memory that is not freed is a failure: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) check_leaks: Option<String>,
-    /// Whether exhaustive searches that end early are saved and go on the next time: on, off
+    /// Whether searches of strategy exhaustive that end early, also by Ctrl-C, are saved and go on the next time: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) resume: Option<String>,
     /// Bytes of stack of each thread

@@ -338,6 +338,9 @@ fn search(
     {
         replay::replay(file, &config, &options.suppress, at, run, judge);
     }
+    if options.resume && options.strategy != Strategy::Exhaustive {
+        say("raddle: only an exhaustive search can be resumed; ask for one with `--strategy exhaustive`");
+    }
     if options.strategy != Strategy::Auto {
         let report = search_once(&options, &config, at, exploration, run, judge)?;
         return Ok((report, options.seed, Vec::new()));

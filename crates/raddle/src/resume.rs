@@ -106,7 +106,7 @@ impl Saved {
         }
         if raddle_engine::signal::interrupted() {
             crate::explorer::say(&format!(
-                "raddle: interrupted after {} executions; the search goes on from there with `--resume on`",
+                "raddle: interrupted after {} executions; run the same command again, with `--resume on`, to go on from there",
                 report.executions
             ));
             std::process::exit(130);

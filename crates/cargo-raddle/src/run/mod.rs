@@ -5,6 +5,7 @@
 
 mod child;
 mod contract;
+mod interrupt;
 mod printer;
 mod progress;
 mod single;
@@ -83,6 +84,7 @@ pub(crate) enum Verdict {
 pub(crate) fn run(suites: &[Suite], settings: &Settings, contract: &Contract, terminal: &Terminal) -> Totals {
     let progress = Progress::new(terminal.progress && !settings.nocapture);
     let queue = Mutex::new(Queue::new(suites, settings.no_fail_fast));
+    interrupt::catch();
     let began = Instant::now();
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
@@ -134,6 +136,9 @@ impl Queue {
 
     fn take(&mut self) -> Option<Job> {
         let next = *self.jobs.as_slice().first()?;
+        if interrupt::is_requested() {
+            return None;
+        }
         if self.failed && !self.no_fail_fast && next.suite > self.begun {
             return None;
         }
