@@ -2,6 +2,7 @@
 
 pub mod classics;
 pub mod containers;
+pub mod kernel;
 pub mod locks;
 pub mod structures;
 pub mod synthetic;
