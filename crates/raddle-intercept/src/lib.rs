@@ -21,6 +21,7 @@
 )]
 
 pub mod atomics;
+mod barrier;
 pub mod clocks;
 pub mod endings;
 pub mod memory;
@@ -32,5 +33,5 @@ pub mod threads;
 /// Makes sure that the linker keeps this crate, and that it knows the program's std: called by whoever depends on it, before it
 /// explores.
 pub fn link() {
-    std_calls::look_for_parker();
+    std_calls::look_at_std();
 }

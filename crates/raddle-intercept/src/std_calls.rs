@@ -8,6 +8,8 @@ use std::time::Duration;
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks::{self, StdCall};
 
+use crate::barrier;
+
 /// Whether a call was made here, and what it returns.
 #[repr(C)]
 pub(crate) struct Answer {
@@ -52,6 +54,10 @@ unsafe extern "C" fn __raddle_std_call(
             // SAFETY: as above.
             StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline }
         }
+        11 => match barrier::wait(first.cast()) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
         _ => return GO_ON,
     };
     // SAFETY: the arguments are those of the function.
@@ -96,9 +102,10 @@ fn parker_offset() -> usize {
     *OFFSET.get_or_init(|| find_parker().expect("a thread's data has a word that `unpark` sets to 1"))
 }
 
-/// Finds the word, before any exploration.
-pub(crate) fn look_for_parker() {
+/// Finds out where the parts of std's types are, before any exploration.
+pub(crate) fn look_at_std() {
     parker_offset();
+    barrier::look();
 }
 
 fn find_parker() -> Option<usize> {

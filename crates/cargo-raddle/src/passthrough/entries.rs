@@ -17,7 +17,7 @@ use crate::cargo::remove_package_variables;
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
 /// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
-const ENDINGS: [&str; 11] = [
+const ENDINGS: [&str; 12] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
     "7Condvar10notify_one",
@@ -30,6 +30,7 @@ const ENDINGS: [&str; 11] = [
     "6Thread4park",
     "6Thread12park_timeout",
     ONCE,
+    "7Barrier4wait",
 ];
 
 const ONCE: &str = "4Once4call";

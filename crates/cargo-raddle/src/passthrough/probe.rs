@@ -1,7 +1,7 @@
 //! Compiled, never run: the compiled functions of std that it needs are those that wait for other threads or wake them.
 
 use std::sync::mpsc::Receiver;
-use std::sync::{Condvar, Mutex, Once, RwLock};
+use std::sync::{Barrier, Condvar, Mutex, Once, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ pub fn probe(
     lock: &RwLock<()>,
     once: &Once,
     receiver: &Receiver<()>,
+    barrier: &Barrier,
 ) {
     let guard = condvar.wait(mutex.lock().unwrap()).unwrap();
     drop(condvar.wait_timeout(guard, Duration::ZERO));
@@ -23,4 +24,5 @@ pub fn probe(
     once.call_once(|| ());
     receiver.recv().unwrap();
     receiver.recv_timeout(Duration::ZERO).unwrap();
+    barrier.wait();
 }

@@ -29,6 +29,8 @@ pub(crate) enum Access {
     Rmw(Rmw, u64),
     /// Reads, and writes `new` if that was `expected`; else it is a load of order `failure`.
     Cas { expected: u64, new: u64, failure: Order },
+    /// Waits until the place holds more than this, and reads.
+    Await(u64),
     /// Waits until the place holds 0, and writes this value.
     Lock(u64),
     /// Waits until no writer holds the `std::sync::RwLock` at the place, and counts as one more reader.
@@ -59,7 +61,7 @@ impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
         use Access::*;
-        let tries = matches!(self, TryLockShared | TryLockAlone);
+        let tries = matches!(self, TryLockShared | TryLockAlone | Await(_));
         tries || matches!(self, Load | Look | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
     }
 
@@ -84,12 +86,13 @@ impl Access {
 
     /// Whether there are values with which the instruction has to wait.
     pub(crate) fn may_wait(self) -> bool {
-        matches!(self, Access::Lock(_) | Access::LockShared | Access::LockAlone)
+        matches!(self, Access::Await(_) | Access::Lock(_) | Access::LockShared | Access::LockAlone)
     }
 
     /// Whether the instruction can be done when it reads this.
     pub(crate) fn accepts(self, read: u64) -> bool {
         match self {
+            Access::Await(value) => read > value,
             Access::Lock(_) => read == 0,
             Access::LockShared => can_be_shared(read),
             Access::LockAlone => is_free(read),

@@ -156,6 +156,7 @@ impl Stored for Access {
             Access::Look => (14, [0; 3]),
             Access::TryLockShared => (15, [0; 3]),
             Access::TryLockAlone => (16, [0; 3]),
+            Access::Await(value) => (17, [value, 0, 0]),
         };
         words.push(kind);
         words.extend(parameters);
@@ -182,6 +183,7 @@ impl Stored for Access {
             14 => Access::Look,
             15 => Access::TryLockShared,
             16 => Access::TryLockAlone,
+            17 => Access::Await(a),
             _ => return None,
         })
     }

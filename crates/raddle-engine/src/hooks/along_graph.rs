@@ -191,7 +191,7 @@ fn action<T: Int>(place: *const T, access: Access, order: Order, read: T, newest
     let (value, newest) = (read.widen(), newest.widen());
     let written = || access.writes(value as u64, size).map_or(0, u128::from);
     match access {
-        Access::Load => Action::Load { address, size, order, value, newest },
+        Access::Load | Access::Await(_) => Action::Load { address, size, order, value, newest },
         Access::Store(value) => Action::Store { address, size, order, value: value.into(), newest },
         Access::Rmw(op, _) => Action::Rmw { address, size, order, op, read: value, written: written() },
         Access::Cas { expected, new, .. } => {
@@ -311,6 +311,15 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                     futex_wait(engine, state, PARKED, !0, deadline);
                 }
                 0
+            }
+            StdCall::Barrier { arrivals, openings, threads } => {
+                let threads = threads.max(1);
+                let before = access_within(engine, 0, arrivals, Access::Rmw(Rmw::Add, 1), Order::AcqRel);
+                let opening = before / threads;
+                let is_last = before % threads == threads - 1;
+                let access = if is_last { Access::Store(opening + 1) } else { Access::Await(opening) };
+                access_within(engine, 0, openings, access, Order::AcqRel);
+                is_last.into()
             }
         }
     }

@@ -42,6 +42,15 @@ pub enum StdCall {
         /// When it ends, if it does.
         deadline: Option<u64>,
     },
+    /// `Barrier::wait`.
+    Barrier {
+        /// A word of it that is zero at first: how many threads have come.
+        arrivals: *mut u64,
+        /// Another: how often the barrier has let threads go.
+        openings: *mut u64,
+        /// How many threads it waits for.
+        threads: u64,
+    },
 }
 
 /// The current thread is about to call a function of std: what that does before it enters the kernel is a step of its own.
