@@ -35,6 +35,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_ALLOCATION", "what happens to freed memory", check_allocation),
     public("RADDLE_RACES", "whether data races are looked for", check_on_off),
     public("RADDLE_SUPPRESS", "functions whose data races are not reported", check_anything),
+    public("RADDLE_REFERENCE_COUNTS", "code that counts references as Arc does", check_anything),
     public("RADDLE_CHECK_LEAKS", "whether memory that is not freed is a failure", check_on_off),
     public("RADDLE_RESUME", "whether exhaustive searches are saved and go on", check_on_off),
     public("RADDLE_STACK_SIZE", "bytes of stack of each thread", check_count),
@@ -97,6 +98,9 @@ pub(crate) struct RaddleOptions {
     /// Functions whose data races are not reported: my_crate::stats::*,*::len
     #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
     pub(crate) suppress: Option<String>,
+    /// Types or functions that count references as Arc does, for exhaustive and auto: my_crate::Handle,*::release
+    #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
+    pub(crate) reference_counts: Option<String>,
     /// Whether memory that is not freed is a failure: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) check_leaks: Option<String>,
@@ -126,6 +130,7 @@ impl RaddleOptions {
             ("RADDLE_ALLOCATION", &self.allocation),
             ("RADDLE_RACES", &self.races),
             ("RADDLE_SUPPRESS", &self.suppress),
+            ("RADDLE_REFERENCE_COUNTS", &self.reference_counts),
             ("RADDLE_CHECK_LEAKS", &self.check_leaks),
             ("RADDLE_RESUME", &self.resume),
             ("RADDLE_STACK_SIZE", &self.stack_size),
@@ -342,13 +347,14 @@ mod tests {
             allocation: Some("reuse".into()),
             races: Some("off".into()),
             suppress: Some("my_crate::*".into()),
+            reference_counts: Some("my_crate::Handle".into()),
             check_leaks: Some("on".into()),
             resume: Some("on".into()),
             memory: Some("rc11".into()),
             preemptions: Some("0".into()),
             stack_size: Some("65536".into()),
         };
-        assert_eq!(all.variables().len(), 17);
+        assert_eq!(all.variables().len(), 18);
         all.check().unwrap();
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));

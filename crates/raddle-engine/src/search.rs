@@ -85,6 +85,8 @@ pub struct Config {
     pub memory: Model,
     /// Whether what happened before what is followed even where the memory model does not need it.
     pub clocks: bool,
+    /// The code that the classifier knows to count references, besides that of std.
+    pub reference_counts: Vec<String>,
     /// What the strategy is called.
     pub label: String,
     /// Called a few times a second.
@@ -195,6 +197,7 @@ impl<'a> Search<'a> {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         heap::init();
         map_sites();
+        forget_sites_unless(&config.reference_counts);
         let hook: Arc<PanicHook> = Arc::new(std::panic::take_hook());
         let before = Arc::clone(&hook);
         std::panic::set_hook(Box::new(move |info| on_panic(info, &before)));
@@ -832,6 +835,18 @@ fn on_panic(info: &std::panic::PanicHookInfo<'_>, before: &PanicHook) {
             });
         },
         None => before(info),
+    }
+}
+
+/// Forgets what code is if that was found out when other code was known to count references.
+fn forget_sites_unless(counts: &[String]) {
+    static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if *known != counts {
+        known.clear();
+        known.extend_from_slice(counts);
+        // SAFETY: the table has one byte per byte of code, and 0 says that nothing is known.
+        unsafe { GLOBAL.sites.get().write_bytes(0, GLOBAL.text_len.get()) };
     }
 }
 

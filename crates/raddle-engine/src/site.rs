@@ -37,6 +37,8 @@ pub enum Site {
     RwLockWait = 11,
     /// Part of an attempt to lock a `std::sync::RwLock`.
     RwLockTry = 12,
+    /// In code that the user says counts references: what an access there is depends on what it does.
+    MarkedCount = 13,
 }
 
 impl Site {

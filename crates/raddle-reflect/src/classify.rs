@@ -5,7 +5,7 @@
 //! everything else. Only the innermost frame that is not plumbing decides: further out everything is called by some
 //! `std::thread` closure, the author's own code included.
 
-use crate::names::{first_argument, members, owner};
+use crate::names::{first_argument, members, owner, shorten};
 
 /// What an atomic access at a code address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Site {
     RefCountDown,
     /// A `Weak` is given up, or the one that all `Arc`s own together: with the last one the memory goes.
     WeakCountDown,
+    /// Code that the caller of [`Program::classify_with`](crate::Program::classify_with) knows to count references.
+    MarkedCount,
     /// The compare-exchange with which a `std::sync::Mutex` is locked, and which the thread repeats until it succeeds.
     MutexLock,
     /// Part of how a `std::sync::RwLock` is locked by a thread that waits until it can.
@@ -46,8 +48,12 @@ pub(crate) struct Around<'a> {
     pub(crate) name: &'a str,
 }
 
-/// Judges an access by the functions around it, innermost first.
-pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site {
+/// Judges an access by the functions around it, innermost first. `is_marked` is asked about paths of functions, and about the type
+/// that is cloned or dropped.
+pub(crate) fn classify<'a>(
+    frames: impl IntoIterator<Item = Around<'a>>,
+    is_marked: &dyn Fn(&str) -> bool,
+) -> Site {
     for (depth, frame) in frames.into_iter().enumerate() {
         let owner = owner(&frame.path);
         if owner.starts_with("core::sync::atomic") {
@@ -90,7 +96,15 @@ pub(crate) fn classify<'a>(frames: impl IntoIterator<Item = Around<'a>>) -> Site
         } else if is_bookkeeping(owner) {
             return Site::ThreadBookkeeping;
         } else if !is_plumbing(owner) {
-            return if within(owner, "std") { Site::Std } else { Site::User };
+            let of_handle =
+                || members(&frame.path).any(|member| member == "clone" || member.starts_with("drop"));
+            return if is_marked(&shorten(&frame.path)) || (of_handle() && is_marked(owner)) {
+                Site::MarkedCount
+            } else if within(owner, "std") {
+                Site::Std
+            } else {
+                Site::User
+            };
         }
     }
     Site::Plumbing
@@ -194,7 +208,7 @@ mod tests {
     #[track_caller]
     fn check(frames: &[(&str, &str)], expected: Site) {
         let frames = frames.iter().map(|&(path, name)| Around { path: path.to_owned(), name });
-        assert_eq!(classify(frames), expected);
+        assert_eq!(classify(frames, &|name| name == "my::Handle" || name == "my::release"), expected);
     }
 
     const FETCH_SUB: (&str, &str) = ("core::sync::atomic::AtomicUsize::fetch_sub", "fetch_sub");
@@ -246,6 +260,16 @@ mod tests {
         check_function("try_write::{{closure}}", Site::RwLockTry);
         check_function("read_unlock", Site::Std);
         check_function("downgrade", Site::Std);
+    }
+
+    #[test]
+    fn what_is_marked_counts_references() {
+        let drop = ("<my::Handle<T> as core::ops::drop::Drop>::drop", "drop<u8>");
+        check(&[FETCH_SUB, drop, ("my::main", "main")], Site::MarkedCount);
+        check(&[FETCH_SUB, ("my::Handle<T>::drop_inner", "drop_inner<u8>")], Site::MarkedCount);
+        check(&[FETCH_SUB, ("my::release", "release")], Site::MarkedCount);
+        check(&[FETCH_SUB, ("my::Handle<T>::into_inner", "into_inner<u8>")], Site::User);
+        check(&[FETCH_SUB, ("my::other", "other"), drop], Site::User);
     }
 
     #[test]

@@ -73,17 +73,32 @@ impl Program {
 
     /// What an atomic access that returns to this address is.
     pub fn classify(&self, return_address: u64) -> Site {
-        self.classify_stack([return_address])
+        self.classify_with(return_address, &|_| false)
+    }
+
+    /// [`classify`](Program::classify), where `is_marked` knows functions that count references, by their path, or by that of the
+    /// type that they clone or drop.
+    pub fn classify_with(&self, return_address: u64, is_marked: &dyn Fn(&str) -> bool) -> Site {
+        self.classify_frames([return_address], is_marked)
     }
 
     /// What an atomic access is, by the return addresses of its call and of the functions around it, innermost first.
     /// Takes no more of them than it needs; never [`Site::Plumbing`] unless all of them are.
     pub fn classify_stack(&self, return_addresses: impl IntoIterator<Item = u64>) -> Site {
+        self.classify_frames(return_addresses, &|_| false)
+    }
+
+    fn classify_frames(
+        &self,
+        return_addresses: impl IntoIterator<Item = u64>,
+        is_marked: &dyn Fn(&str) -> bool,
+    ) -> Site {
         for return_address in return_addresses {
             let Some(address) = self.in_file(return_address) else { return Site::User };
             let site = self.at(address, |at| {
                 let chain = at.chain();
-                classify(chain.iter().map(|call| Around { path: call.path(), name: &call.name }))
+                let around = chain.iter().map(|call| Around { path: call.path(), name: &call.name });
+                classify(around, is_marked)
             });
             match site.unwrap_or(Site::User) {
                 Site::Plumbing => {}

@@ -182,6 +182,9 @@ pub struct FoundBy {
     /// Left out for `quarantine`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation: Option<String>,
+    /// The code that was known to count references, as `RADDLE_REFERENCE_COUNTS` would spell it. Left out if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_counts: Option<String>,
 }
 
 /// The choices of an execution: the thread taken at each point where more than one could go on, or whatever else there was to

@@ -31,7 +31,7 @@ use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
 use crate::resume::Saved;
-use crate::suppress::suppress;
+use crate::suppress::{matches, suppress};
 
 /// Runs the closure under many schedules and panics with a report if one of them fails.
 ///
@@ -177,6 +177,23 @@ impl Explorer {
     /// ```
     pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
         self.options.suppress.extend(functions.into_iter().map(Into::into));
+        self
+    }
+
+    /// Treats reference counts in this code as those of [`Arc`](std::sync::Arc), so that they do not multiply the executions of an
+    /// exhaustive search: types, whose `clone` and `drop` (and `drop_inner` and the like) count, or functions, by their paths, in which `*` stands for any text.
+    ///
+    /// What such code does to a `usize` is taken for counting if it is what `Arc` does: `fetch_add(1, Relaxed)` makes a handle, and
+    /// `fetch_sub(1, Release)` or `AcqRel` gives one up, the last of which reads 1, acquires (by `AcqRel`, a fence or a load of the
+    /// count) and frees the memory of the count in the end. Whatever else is done to a count, here or elsewhere, is a look at it, and a
+    /// count that somebody looks at is explored like any other memory. The promise of whoever marks code is that it does nothing
+    /// with the number that it reads but to find out whether the handle was the last, and that it does not tell its callers.
+    ///
+    /// ```
+    /// raddle::Explorer::new().reference_counts(["triomphe::arc::Arc", "my_crate::buffer::release"]).run(|| ());
+    /// ```
+    pub fn reference_counts<S: Into<String>>(mut self, code: impl IntoIterator<Item = S>) -> Explorer {
+        self.options.reference_counts.extend(code.into_iter().map(Into::into));
         self
     }
 
@@ -381,7 +398,7 @@ fn search_once(
     judge: &mut Judge<'_>,
 ) -> Result<SearchReport, Box<Failure>> {
     let mut saved = Saved::of(options, at, exploration, build::owns_process());
-    let mut search = Search::new(config, strategy(options), classifier);
+    let mut search = Search::new(config, strategy(options), classifier(config));
     search.suppress(|| suppress(&options.suppress));
     if let Some(saved) = &mut saved {
         saved.restore(&mut search);
@@ -460,6 +477,7 @@ pub(crate) fn found_by(options: &Options, execution: u64, exploration: u32) -> F
         execution: execution + 1,
         exploration,
         allocation: (allocation != Allocation::Quarantine).then(|| allocation.to_string()),
+        reference_counts: Some(options.reference_counts.join(",")).filter(|counts| !counts.is_empty()),
     }
 }
 
@@ -528,6 +546,10 @@ pub(crate) fn config(
         clocks: false,
         // In a replay, only what was found is looked for: it may not be the first thing that is wrong.
         check_leaks: found.map_or(options.check_leaks, |kind| kind == Kind::MemoryLeak),
+        reference_counts: match replayed {
+            Some(file) if found.is_some() => file.reference_counts(),
+            _ => options.reference_counts.clone(),
+        },
         races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
         progress: tell_progress,
@@ -607,25 +629,34 @@ fn policy(allocation: Allocation) -> Policy {
 }
 
 /// Tells what code is by the program's own debug information; without any, all of it is the user's.
-pub(crate) fn classifier() -> Classify {
-    let program = Program::current().ok();
-    Box::new(move |return_address| {
-        let Some(program) = &program else { return Site::User };
-        match program.classify(return_address as u64) {
-            raddle_reflect::Site::User => Site::User,
-            raddle_reflect::Site::Std => Site::Std,
-            raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
-            raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,
-            raddle_reflect::Site::RefCountUp => Site::RefCountUp,
-            raddle_reflect::Site::RefCountDown => Site::RefCountDown,
-            raddle_reflect::Site::WeakCountDown => Site::WeakCountDown,
-            raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,
-            raddle_reflect::Site::MutexLock => Site::MutexLock,
-            raddle_reflect::Site::RwLockWait => Site::RwLockWait,
-            raddle_reflect::Site::RwLockTry => Site::RwLockTry,
-            raddle_reflect::Site::Plumbing => Site::Plumbing,
-        }
-    })
+pub(crate) fn classifier(config: &Config) -> impl FnOnce() -> Classify {
+    || {
+        let program = Program::current().ok();
+        let marked = config.reference_counts.clone();
+        Box::new(move |return_address| {
+            let Some(program) = &program else { return Site::User };
+            let is_marked = |name: &str| marked.iter().any(|pattern| matches(pattern, name));
+            site(program.classify_with(return_address as u64, &is_marked))
+        })
+    }
+}
+
+fn site(site: raddle_reflect::Site) -> Site {
+    match site {
+        raddle_reflect::Site::User => Site::User,
+        raddle_reflect::Site::Std => Site::Std,
+        raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
+        raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,
+        raddle_reflect::Site::RefCountUp => Site::RefCountUp,
+        raddle_reflect::Site::RefCountDown => Site::RefCountDown,
+        raddle_reflect::Site::WeakCountDown => Site::WeakCountDown,
+        raddle_reflect::Site::ExpandedRmw(_) => Site::ExpandedRmw,
+        raddle_reflect::Site::MutexLock => Site::MutexLock,
+        raddle_reflect::Site::RwLockWait => Site::RwLockWait,
+        raddle_reflect::Site::RwLockTry => Site::RwLockTry,
+        raddle_reflect::Site::Plumbing => Site::Plumbing,
+        raddle_reflect::Site::MarkedCount => Site::MarkedCount,
+    }
 }
 
 /// Finds the names of places in the program's own debug information.

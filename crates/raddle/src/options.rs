@@ -16,6 +16,7 @@
 //! | `RADDLE_ALLOCATION` | `allocation` | freed memory: `quarantine`, `reuse` | `quarantine` |
 //! | `RADDLE_RACES` | `races` | whether data races are looked for: `on`, `off` | `on` |
 //! | `RADDLE_SUPPRESS` | `suppress` | functions whose data races are not reported (`my_crate::stats::*,*::len`) | none |
+//! | `RADDLE_REFERENCE_COUNTS` | `reference_counts` | types or functions that count references as `Arc` does (`my_crate::Handle,*::release`), for `exhaustive` and `auto` | none |
 //! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
 //! | `RADDLE_RESUME` | `resume` | whether a search that ends early is saved and goes on in the next process, for `exhaustive`: `on`, `off` | `off` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
@@ -120,6 +121,7 @@ pub(crate) struct Options {
     pub(crate) allocation: Allocation,
     pub(crate) races: bool,
     pub(crate) suppress: Vec<String>,
+    pub(crate) reference_counts: Vec<String>,
     pub(crate) check_leaks: bool,
     pub(crate) resume: bool,
 }
@@ -145,6 +147,7 @@ impl Default for Options {
             allocation: Allocation::Quarantine,
             races: true,
             suppress: Vec::new(),
+            reference_counts: Vec::new(),
             check_leaks: false,
             resume: false,
         }
@@ -241,7 +244,8 @@ impl Options {
             }
             "RADDLE_ALLOCATION" => self.allocation = value.parse()?,
             "RADDLE_RACES" => self.races = switch(value)?,
-            "RADDLE_SUPPRESS" => self.suppress.extend(value.split(',').map(|path| path.trim().to_owned())),
+            "RADDLE_SUPPRESS" => self.suppress.extend(paths(value)),
+            "RADDLE_REFERENCE_COUNTS" => self.reference_counts.extend(paths(value)),
             "RADDLE_CHECK_LEAKS" => self.check_leaks = switch(value)?,
             "RADDLE_RESUME" => self.resume = switch(value)?,
             "RADDLE_ISOLATION" => {
@@ -256,6 +260,11 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// Paths with commas between them.
+pub(crate) fn paths(text: &str) -> impl Iterator<Item = String> {
+    text.split(',').map(|path| path.trim().to_owned())
 }
 
 fn number(text: &str) -> Result<u64, String> {

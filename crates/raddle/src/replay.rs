@@ -15,7 +15,7 @@ use raddle_report::{Failure, Kind, render};
 use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
-use crate::options::{Allocation, Memory};
+use crate::options::{Allocation, Memory, paths};
 use crate::suppress::suppress;
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
@@ -44,6 +44,11 @@ impl Request {
             Allocation::Quarantine,
             "a way to allocate memory",
         )
+    }
+
+    /// The code that was known to count references.
+    pub(crate) fn reference_counts(&self) -> Vec<String> {
+        self.failure.found_by.reference_counts.iter().flat_map(|counts| paths(counts)).collect()
     }
 
     fn parse<T: std::str::FromStr>(&self, text: Option<&str>, default: T, what: &str) -> T {
@@ -109,7 +114,7 @@ pub(crate) fn replay_with(
         look_back: recorded.look_back.0.clone(),
         counts: recorded.counts.0.clone(),
     };
-    let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier);
+    let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier(config));
     search.suppress(|| suppress(suppressed));
     // How it ends decides what is recorded; under a debugger it is made only once.
     let trace = match config.backend {

@@ -46,11 +46,12 @@ impl Saved {
             test.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         let build = build::identity(Program::current().ok().as_ref()).id;
         let search = format!(
-            "{test}, exploration {exploration}, memory {}, allocation {}, preemptions {:?}, races {}",
+            "{test}, exploration {exploration}, memory {}, allocation {}, preemptions {:?}, races {}, reference counts {:?}",
             options.memory(),
             options.allocation,
             options.preemptions,
-            options.races
+            options.races,
+            options.reference_counts
         );
         let path = build::failures_directory().join(format!("{name}.{exploration}.search"));
         Some(Saved { path, build, search, executions: 0, blocked: 0 })

@@ -27,7 +27,7 @@ pub(crate) fn suppress(patterns: &[String]) -> Suppress {
 }
 
 /// Whether a text is what a pattern describes, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicUsize, fence};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 
 use litmus::Model;
 use litmus::check::explorer;
+use raddle::{Explorer, Kind};
 
 thread_local! {
     /// What the thread has seen.
@@ -36,8 +37,17 @@ impl Drop for Loud {
 /// Explores under both models; says how many executions there are, and what they come to.
 #[track_caller]
 fn all<T: Ord + Clone>(body: impl Fn() -> T) -> [(u64, BTreeSet<T>); 2] {
+    all_with(|explorer| explorer, body)
+}
+
+/// [`all`], with options.
+#[track_caller]
+fn all_with<T: Ord + Clone>(
+    options: impl Fn(Explorer) -> Explorer,
+    body: impl Fn() -> T,
+) -> [(u64, BTreeSet<T>); 2] {
     Model::ALL.map(|model| {
-        let report = explorer(model).run(&body);
+        let report = options(explorer(model)).run(&body);
         assert!(report.complete, "{model:?}: not complete after {} executions", report.executions);
         let outcomes: BTreeSet<T> = report.outcomes.keys().cloned().collect();
         assert_eq!(
@@ -370,35 +380,39 @@ fn run<H: Handle>(program: &[Vec<Step>]) -> Vec<Vec<u32>> {
     threads.into_iter().map(|thread| thread.join().unwrap()).chain([seen()]).collect()
 }
 
+/// Random numbers below another.
+fn random() -> impl FnMut(u64) -> u64 {
+    let mut state = 1u64;
+    move |n| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    }
+}
+
+/// A random program of two threads. Some look at counts.
+fn random_program(below: &mut impl FnMut(u64) -> u64, looks: bool) -> Vec<Vec<Step>> {
+    let kinds = if looks { 6 } else { 4 };
+    let step = |below: &mut dyn FnMut(u64) -> u64| {
+        let which = below(2) as usize;
+        match below(kinds) {
+            0 => Step::Load(which),
+            1 => Step::Store(which, 1 + below(2) as u32),
+            2 => Step::Drop(which),
+            3 => Step::Clone(which),
+            4 => Step::Count(which),
+            _ => Step::IntoInner(which),
+        }
+    };
+    (0..2).map(|_| (0..1 + below(4)).map(|_| step(below)).collect()).collect()
+}
+
 /// Programs of random steps come to the same things with `Arc` as with counts that are memory like any other.
 #[test]
 fn random_programs_come_to_the_same_as_with_counts_in_plain_sight() {
     let cases = std::env::var("LITMUS_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    let mut state = 1u64;
-    let mut below = move |n: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % n
-    };
+    let mut below = random();
     for case in 0..cases {
-        // Some look at counts.
-        let kinds = if case % 3 == 0 { 6 } else { 4 };
-        let program: Vec<Vec<Step>> = (0..2)
-            .map(|_| {
-                let steps = 1 + below(4);
-                let mut step = || {
-                    let which = below(2) as usize;
-                    match below(kinds) {
-                        0 => Step::Load(which),
-                        1 => Step::Store(which, 1 + below(2) as u32),
-                        2 => Step::Drop(which),
-                        3 => Step::Clone(which),
-                        4 => Step::Count(which),
-                        _ => Step::IntoInner(which),
-                    }
-                };
-                (0..steps).map(|_| step()).collect()
-            })
-            .collect();
+        let program = random_program(&mut below, case % 3 == 0);
         let (arcs, plain) = (all(|| run::<Arc<Loud>>(&program)), all(|| run::<Counted<Loud>>(&program)));
         for ((model, (made, ours)), (most, theirs)) in Model::ALL.iter().zip(&arcs).zip(&plain) {
             assert_eq!(ours, theirs, "case {case}, {model:?}: {program:?}");
@@ -408,4 +422,222 @@ fn random_programs_come_to_the_same_as_with_counts_in_plain_sight() {
             );
         }
     }
+}
+
+/// Counts as people write them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As `Arc`.
+    Fence,
+    /// The last one reads the count instead of using a fence.
+    Load,
+    /// Giving up also acquires.
+    AcqRel,
+    /// Stronger than needed.
+    SeqCst,
+    /// The last one reads 0.
+    FromZero,
+    /// In steps of two.
+    ByTwos,
+    /// Wrong: the last one does not see what others did.
+    NoFence,
+    /// Wrong: others do not tell what they did.
+    Relaxed,
+}
+
+const WAYS: [Way; 8] =
+    [Way::Fence, Way::Load, Way::AcqRel, Way::SeqCst, Way::FromZero, Way::ByTwos, Way::NoFence, Way::Relaxed];
+
+/// A handle that counts in one of the [`WAYS`].
+struct Varied<T, const WAY: usize>(*const Inner<T>);
+
+// SAFETY: as for `Arc`, where it is right.
+unsafe impl<T: Send + Sync, const WAY: usize> Send for Varied<T, WAY> {}
+
+impl<T, const WAY: usize> Varied<T, WAY> {
+    fn of(value: T) -> Self {
+        let count = match WAYS[WAY] {
+            Way::FromZero => 0,
+            Way::ByTwos => 2,
+            _ => 1,
+        };
+        Varied(Box::into_raw(Box::new(Inner { count: AtomicUsize::new(count), value })))
+    }
+}
+
+impl<const WAY: usize> Handle for Varied<Loud, WAY> {
+    fn new(value: Loud) -> Self {
+        Varied::of(value)
+    }
+
+    fn count(&self) -> usize {
+        // SAFETY: the handle keeps it alive.
+        unsafe { (*self.0).count.load(Relaxed) }
+    }
+
+    fn into_inner(self) -> Option<Loud> {
+        unreachable!("not used")
+    }
+}
+
+impl<T, const WAY: usize> Clone for Varied<T, WAY> {
+    fn clone(&self) -> Self {
+        // SAFETY: the handle keeps it alive.
+        let count = unsafe { &(*self.0).count };
+        match WAYS[WAY] {
+            Way::SeqCst => count.fetch_add(1, SeqCst),
+            Way::ByTwos => count.fetch_add(2, Relaxed),
+            _ => count.fetch_add(1, Relaxed),
+        };
+        Varied(self.0)
+    }
+}
+
+impl<T, const WAY: usize> Deref for Varied<T, WAY> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the handle keeps it alive.
+        unsafe { &(*self.0).value }
+    }
+}
+
+impl<T, const WAY: usize> Drop for Varied<T, WAY> {
+    fn drop(&mut self) {
+        // SAFETY: the handle keeps it alive, and the last one owns it.
+        unsafe {
+            let count = &(*self.0).count;
+            let is_last = match WAYS[WAY] {
+                Way::Fence | Way::Load | Way::NoFence => count.fetch_sub(1, Release) == 1,
+                Way::AcqRel => count.fetch_sub(1, AcqRel) == 1,
+                Way::SeqCst => count.fetch_sub(1, SeqCst) == 1,
+                Way::FromZero => count.fetch_sub(1, AcqRel) == 0,
+                Way::ByTwos => count.fetch_sub(2, AcqRel) == 2,
+                Way::Relaxed => count.fetch_sub(1, Relaxed) == 1,
+            };
+            if is_last {
+                match WAYS[WAY] {
+                    Way::Fence => fence(Acquire),
+                    Way::Load => _ = count.load(Acquire),
+                    _ => {}
+                }
+                drop(Box::from_raw(self.0.cast_mut()));
+            }
+        }
+    }
+}
+
+fn marked(explorer: Explorer) -> Explorer {
+    explorer.reference_counts(["reference_counts::Varied"])
+}
+
+/// Programs of random steps come to the same things whether counts are marked as such or not; with fewer executions, if they
+/// are counted as `Arc` does.
+#[test]
+fn counts_that_are_marked_come_to_the_same() {
+    fn compare<const WAY: usize>(cases: u64) {
+        let mut below = random();
+        let (mut less, mut more) = (0, 0);
+        for case in 0..cases {
+            // Wrong ones may lose sight of values, but not of memory: what is dropped too early is not looked at.
+            let mut program = random_program(&mut below, false);
+            if case % 3 == 0 {
+                program[0].insert(0, Step::Count(0));
+            }
+            let body = || run::<Varied<Loud, WAY>>(&program);
+            let plain = all_with(|explorer| explorer.races(false), body);
+            let reduced = all_with(|explorer| marked(explorer.races(false)), body);
+            for ((model, (made, ours)), (most, theirs)) in Model::ALL.iter().zip(&reduced).zip(&plain) {
+                let way = WAYS[WAY];
+                assert_eq!(ours, theirs, "{way:?}, case {case}, {model:?}: {program:?}");
+                assert!(made <= most, "{way:?}, case {case}, {model:?}: {made} of {most}: {program:?}");
+                (less, more) = (less + made, more + most);
+            }
+        }
+        println!("{:?}: {less} executions instead of {more}", WAYS[WAY]);
+        let counts_as_arc = matches!(WAYS[WAY], Way::Fence | Way::Load | Way::AcqRel);
+        assert!(!counts_as_arc || less * 2 < more, "{:?}: {less} instead of {more}", WAYS[WAY]);
+    }
+    let cases = std::env::var("LITMUS_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    compare::<0>(cases);
+    compare::<1>(cases);
+    compare::<2>(cases);
+    compare::<3>(cases);
+    compare::<4>(cases);
+    compare::<5>(cases);
+    compare::<6>(cases);
+    compare::<7>(cases);
+}
+
+/// What is wrong with counts is still found.
+#[test]
+fn counts_that_are_marked_need_not_be_right() {
+    struct Owner(*mut u32);
+    // SAFETY: only whoever drops it looks at it.
+    unsafe impl Send for Owner {}
+    unsafe impl Sync for Owner {}
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            // SAFETY: the last one owns it.
+            drop(unsafe { Box::from_raw(self.0) });
+        }
+    }
+    fn explored<const WAY: usize>(model: Model) -> Option<Kind> {
+        let result = marked(explorer(model)).try_run(|| {
+            let own = Varied::<Owner, WAY>::of(Owner(Box::into_raw(Box::new(0))));
+            let other = own.clone();
+            let thread = thread::spawn(move || {
+                // SAFETY: the other thread does not look at it.
+                unsafe { *Deref::deref(&other).0 = 1 };
+            });
+            drop(own);
+            thread.join().unwrap();
+        });
+        result.err().map(|failure| failure.kind)
+    }
+    for model in Model::ALL {
+        let right = [explored::<0>(model), explored::<1>(model), explored::<2>(model), explored::<4>(model)];
+        assert_eq!(right, [None; 4], "{model:?}");
+        let wrong = [explored::<6>(model), explored::<7>(model)];
+        assert_eq!(wrong, [Some(Kind::DataRace); 2], "{model:?}");
+    }
+}
+
+/// Handles that are kept for later count on where they ended.
+#[test]
+fn marked_counts_that_are_used_again_are_explored_like_other_memory() {
+    struct Slot(AtomicUsize, AtomicU32);
+    struct Kept(&'static Slot);
+    impl Clone for Kept {
+        fn clone(&self) -> Kept {
+            self.0.0.fetch_add(1, Relaxed);
+            Kept(self.0)
+        }
+    }
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            if self.0.0.fetch_sub(1, AcqRel) == 1 {
+                see(self.0.1.fetch_add(1, Relaxed));
+            }
+        }
+    }
+    let body = || {
+        let slot: &'static Slot = Box::leak(Box::new(Slot(AtomicUsize::new(1), AtomicU32::new(0))));
+        let first = Kept(slot);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let handle = first.clone();
+                thread::spawn(move || {
+                    drop(handle);
+                    drop(Kept(slot).clone());
+                    seen()
+                })
+            })
+            .collect();
+        drop(first);
+        (seen(), threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>())
+    };
+    let mark = |explorer: Explorer| explorer.reference_counts(["*Kept*"]);
+    let (plain, reduced) = (all(body), all_with(mark, body));
+    assert_eq!(plain.map(|all| all.1), reduced.map(|all| all.1));
 }

@@ -62,7 +62,7 @@ impl Engine {
     /// parts of it are not seen.
     #[inline(always)]
     pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
-        if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw) {
+        if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw | Site::MarkedCount) {
             let (address, size) = (place.address, place.size.into());
             let access = Access { thread: self.current, address, size, kind };
             self.look_for_races(access, caller, time, heap::record_of(address));
@@ -177,6 +177,7 @@ impl Engine {
         let bytes = block.start..block.start + block.size;
         if let Some(exhaustive) = &mut self.exhaustive {
             exhaustive.forget(&bytes);
+            self.end_marked_counts(&bytes);
         }
         if let Some(memory) = &mut self.memory {
             memory.forget(bytes);

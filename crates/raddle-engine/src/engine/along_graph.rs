@@ -3,6 +3,8 @@
 //! Threads still pause before each step, but who goes on is said by the graph; and what a read sees is said by the graph, not
 //! by memory, which always holds the newest value of each place.
 
+use std::ops::Range;
+
 use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
@@ -248,6 +250,35 @@ impl Engine {
         self.graph().is_count(address)
     }
 
+    /// The current thread counts handles here, by code that the user marked.
+    pub(crate) fn mark_count(&mut self, count: usize) {
+        if self.graph().mark_count(count).is_err() {
+            self.stop(Outcome::Anew);
+        }
+    }
+
+    /// Whether handles are counted here by code that the user marked.
+    pub(crate) fn is_marked_count(&mut self, count: usize) -> bool {
+        self.graph().is_marked_count(count)
+    }
+
+    /// The last handle is given up that is counted here, by code that the user marked.
+    pub(crate) fn note_last_of_marked(&mut self, count: usize) {
+        self.graph().note_last_of_marked(count);
+    }
+
+    /// Memory is freed, and with it what the user marked as counts whose last handle was given up.
+    pub(super) fn end_marked_counts(&mut self, memory: &Range<usize>) {
+        while let Some(count) = self.graph().take_marked_count(memory) {
+            self.end_counts(count, count);
+            if let Some(dropping) = self.current().dropping.take_if(|dropping| dropping.count == count)
+                && self.graph().drop_ends(dropping).is_err()
+            {
+                self.stop(Outcome::Anew);
+            }
+        }
+    }
+
     /// The handles that were counted at these addresses are gone, and so is the memory.
     pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
         self.graph().end_counts([strong, weak], Shared::Drops(strong).address());
@@ -289,6 +320,11 @@ impl Engine {
     pub(super) fn look_back_along_graph(&mut self) {
         let Some(graphs) = &mut self.exhaustive else { return };
         if self.outcome != Some(Outcome::Passed) {
+            return;
+        }
+        let mut dropping = self.threads[..self.alive].iter().filter_map(|thread| thread.dropping);
+        if dropping.any(|dropping| graphs.drop_ends(dropping).is_err()) {
+            self.outcome = Some(Outcome::Anew);
             return;
         }
         let ended = self.threads[..self.alive].iter().filter(|thread| thread.state == State::Finished);

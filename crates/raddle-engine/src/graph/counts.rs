@@ -12,7 +12,13 @@
 //! 3. A count that somebody looks at (`strong_count`, `get_mut`, `try_unwrap`, `Weak::upgrade`, ...) while others may change it
 //!    is memory like any other: all accesses to it are events. Whoever holds the only handle is alone, and makes none.
 //!
+//! What users mark as counts is treated in the same way, as far as it does what `Arc` does (`hooks::along_graph::count_marked`): every
+//! other access to such a count is a look at it. It ends when its memory is freed. Whoever gives up the last handle must acquire what
+//! the others released, or the count is memory like any other; that it does so is taken for a fence, be it a load of the count.
+//!
 //! What the end of a value does is taken not to depend on the thread in which it comes, unless it makes events.
+
+use std::ops::Range;
 
 use super::event::{EventId, NONE};
 use super::stored::Stored;
@@ -48,6 +54,8 @@ pub(crate) struct Dropping {
     pub(crate) count: usize,
     /// The event with which the thread gave it up, if that is one.
     pub(crate) event: Option<EventId>,
+    /// Whether the thread has made sure that it comes after all who gave up theirs before, as is known of `Arc`.
+    pub(crate) acquired: bool,
 }
 
 /// What a search has to know of counts from its beginning.
@@ -111,11 +119,14 @@ pub(super) struct Counts {
     pub(super) made: Vec<u16>,
     /// What was learned since somebody last asked.
     lesson: Option<Lesson>,
+    /// The counts of this execution that the user marked, and whether the last handle was given up.
+    marked: Vec<(usize, bool)>,
 }
 
 impl Counts {
     pub(super) fn begin(&mut self) {
         self.made.clear();
+        self.marked.clear();
     }
 
     pub(super) fn save(&self, words: &mut Vec<u64>) {
@@ -182,6 +193,48 @@ impl Exhaustive {
         Ok(counting)
     }
 
+    /// A value was dropped without anything that others can notice. If that was not in order, plain accesses may race in another.
+    pub(crate) fn drop_ends(&mut self, dropping: Dropping) -> Result<(), Anew> {
+        match dropping.acquired || self.script.is_some() {
+            true => Ok(()),
+            false => Err(self.learn(Lesson::Exact(dropping.count))),
+        }
+    }
+
+    /// A thread is about to change a count that the user marked. Counts that go on after the last handle was given up are none.
+    pub(crate) fn mark_count(&mut self, count: usize) -> Result<(), Anew> {
+        match self.references.marked.iter().find(|marked| marked.0 == count) {
+            Some((_, true)) if self.script.is_none() && !self.references.exact.contains(&count) => {
+                Err(self.learn(Lesson::Exact(count)))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.references.marked.push((count, false));
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether it is a count that the user marked.
+    pub(crate) fn is_marked_count(&self, count: usize) -> bool {
+        self.references.marked.iter().any(|marked| marked.0 == count)
+    }
+
+    /// The last handle of a count that the user marked is given up.
+    pub(crate) fn note_last_of_marked(&mut self, count: usize) {
+        self.references
+            .marked
+            .iter_mut()
+            .filter(|marked| marked.0 == count)
+            .for_each(|marked| marked.1 = true);
+    }
+
+    /// Takes out a count in this memory that the user marked.
+    pub(crate) fn take_marked_count(&mut self, memory: &Range<usize>) -> Option<usize> {
+        let at = self.references.marked.iter().position(|(count, _)| memory.contains(count))?;
+        Some(self.references.marked.swap_remove(at).0)
+    }
+
     /// Whether accesses to the address are counted.
     pub(crate) fn is_count(&self, address: usize) -> bool {
         self.places.is_count(address)
@@ -197,6 +250,7 @@ impl Exhaustive {
     pub(crate) fn drop_acts(&mut self, dropping: Dropping) -> Result<(), Anew> {
         match dropping.event {
             _ if self.script.is_some() => Ok(()),
+            _ if !dropping.acquired => Err(self.learn(Lesson::Exact(dropping.count))),
             None => Err(self.learn(Lesson::Drops)),
             Some(event) if self.is_last_drop(event) => Ok(()),
             // The end of the value had no effect in another thread.

@@ -9,7 +9,7 @@ use crate::global::GLOBAL;
 use crate::graph::event::{Access, NONE};
 use crate::graph::{Counting, Dropping, Location, LockUse, Purpose};
 use crate::isolate::heap;
-use crate::site::Site;
+use crate::site::{self, Site};
 use crate::thread::{Start, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
@@ -28,7 +28,9 @@ pub(super) unsafe fn access<T: Int>(
     unsafe {
         enter(engine, |engine| {
             if size_of::<T>() == size_of::<usize>() && engine.is_count(place.addr()) {
-                let purpose = Purpose::Look { alone: is_alone(place.addr()) };
+                // What the user marked may have other handles than those that are counted.
+                let alone = !engine.is_marked_count(place.addr()) && is_alone(place.addr());
+                let purpose = Purpose::Look { alone };
                 if engine.counting(place.addr(), purpose) == Counting::Apart {
                     return count_apart(engine, place, access, order, Site::RefCountDown);
                 }
@@ -71,10 +73,101 @@ pub(super) unsafe fn count<T: Int>(
     site: Site,
 ) -> T {
     // SAFETY: the caller's.
+    unsafe { count_handles(engine, caller, place, access, order, site, false) }
+}
+
+/// An access to memory by code that the user says counts references; returns what it reads. Only what `Arc` would do is taken for
+/// counting: a handle more without order, and one less that releases what was done with it, of a count that ends at 0.
+///
+/// # Safety
+/// As for the functions of [`super`].
+pub(super) unsafe fn count_marked<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    step: Access,
+    order: Order,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        let site = match (step, order) {
+            _ if size_of::<T>() != size_of::<usize>() => None,
+            (Access::Rmw(Rmw::Add, 1), Order::Relaxed) => Some(Site::RefCountUp),
+            (Access::Rmw(Rmw::Sub, 1), Order::Release | Order::AcqRel)
+                if place.read_volatile().widen() != 0 =>
+            {
+                Some(Site::RefCountDown)
+            }
+            _ => None,
+        };
+        match site {
+            Some(site) => count_handles(engine, caller, place, step, order, site, true),
+            None => access(engine, caller, place, step, order),
+        }
+    }
+}
+
+/// A load by code that the user says counts references; returns what it reads. Whoever has given up the last handle may read the
+/// count instead of using a fence.
+///
+/// # Safety
+/// As for the functions of [`super`].
+pub(super) unsafe fn load_marked<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    order: Order,
+) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        match &mut (*engine).current().dropping {
+            Some(dropping) if dropping.count == place.addr() => {
+                dropping.acquired |= order.acquires();
+                enter(engine, |engine| count_apart(engine, place, Access::Load, order, Site::RefCountUp))
+            }
+            _ => access(engine, caller, place, Access::Load, order),
+        }
+    }
+}
+
+/// Whether a fence belongs to the end of a handle, which is more than a fence.
+///
+/// # Safety
+/// As for the functions of [`super`].
+pub(super) unsafe fn is_part_of_drop(engine: *mut Engine, caller: Caller, order: Order) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current();
+        match site::of(caller.pc, caller.fp) {
+            Site::MarkedCount => match &mut thread.dropping {
+                Some(dropping) if order == Order::Acquire => {
+                    dropping.acquired = true;
+                    true
+                }
+                _ => false,
+            },
+            site => site.counts_references() && !thread.counted_exactly,
+        }
+    }
+}
+
+unsafe fn count_handles<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    access: Access,
+    order: Order,
+    site: Site,
+    marked: bool,
+) -> T {
+    // SAFETY: the caller's.
     unsafe {
         trusted_reach(engine, place);
         enter(engine, |engine| {
             let count = place.addr();
+            if marked {
+                engine.mark_count(count);
+            }
             let gives_up = site == Site::RefCountDown;
             let purpose = if gives_up { Purpose::Drop } else { Purpose::Count };
             let counting = engine.counting(count, purpose);
@@ -87,10 +180,16 @@ pub(super) unsafe fn count<T: Int>(
                 Counting::Apart if gives_up => engine.note_act(),
                 Counting::Apart => {}
             }
-            let read = count_apart(engine, place, access, order, site);
-            let is_last = read.widen() == 1;
+            let is_last = place.read_volatile().widen() == 1;
+            // Only the last one knows that others came before it.
+            let acquires = order.acquires() && is_last;
+            let order_apart = if order == Order::AcqRel && !is_last { Order::Release } else { order };
+            let read = count_apart(engine, place, access, order_apart, site);
             if gives_up && is_last {
-                engine.current().dropping = Some(Dropping { count, event });
+                engine.current().dropping = Some(Dropping { count, event, acquired: !marked || acquires });
+                if marked {
+                    engine.note_last_of_marked(count);
+                }
             } else if site == Site::WeakCountDown {
                 // The memory is let go of when the value has been dropped, whose handles are counted before it.
                 let strong = count - size_of::<T>();

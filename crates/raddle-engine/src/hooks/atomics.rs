@@ -25,6 +25,9 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             if site == Site::RefCountUp {
                 return along_graph::count(engine, caller, place.cast_mut(), Step::Load, order, site);
             }
+            if site == Site::MarkedCount {
+                return along_graph::load_marked(engine, caller, place.cast_mut(), order);
+            }
             if site.is_trusted() {
                 if site == Site::ScopeEnd {
                     let running = || place.read_volatile().widen() != 0;
@@ -156,6 +159,10 @@ unsafe fn rmw_once<T: Int>(
         if (*engine).follows_graph() && site.counts_references() {
             let step = Step::Rmw(op, operand.widen() as u64);
             return along_graph::count(engine, caller, place, step, order, site);
+        }
+        if (*engine).follows_graph() && site == Site::MarkedCount {
+            let step = Step::Rmw(op, operand.widen() as u64);
+            return along_graph::count_marked(engine, caller, place, step, order);
         }
         if site.is_trusted() {
             if (*engine).follows_graph() {
@@ -353,7 +360,7 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
         order,
         held: held.widen(),
         trust: match site {
-            Site::Unknown | Site::Plumbing | Site::User => Trust::Nothing,
+            Site::Unknown | Site::Plumbing | Site::User | Site::MarkedCount => Trust::Nothing,
             // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
             Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
             Site::ExpandedRmw | Site::MutexLock | Site::Std => Trust::Right,
@@ -421,9 +428,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     // people look for it, except where a reference count uses it. In weak memory those that are sequentially consistent have
     // an order of their own, which is worth choosing.
     unsafe {
-        if (*engine).follows_graph()
-            && (!site::of(caller.pc, caller.fp).counts_references() || (*engine).current().counted_exactly)
-        {
+        if (*engine).follows_graph() && !along_graph::is_part_of_drop(engine, caller, order) {
             enter(engine, |engine| engine.take_fence(order));
         }
         if (*engine).remembers() {
@@ -434,7 +439,9 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
                 engine.remember_fence(order);
             });
         }
-        if (*engine).trace.is_some() && matches!(site::of(caller.pc, caller.fp), Site::User | Site::Std) {
+        if (*engine).trace.is_some()
+            && matches!(site::of(caller.pc, caller.fp), Site::User | Site::Std | Site::MarkedCount)
+        {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }
     }
