@@ -1,6 +1,6 @@
 //! How large a search is, is known long before its end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use litmus::check::explorer;
 use litmus::programs::classics::*;
@@ -49,4 +49,12 @@ fn a_search_that_is_far_from_its_end_ends() {
     assert!(!exhaustive.complete && exhaustive.executions < 10_000, "{:?}", report.searches);
     assert!(exhaustive.estimate.unwrap() > 10_000_000, "{:?}", report.searches);
     assert!(exhaustive.to_string().contains(" of about "), "{exhaustive}");
+}
+
+/// Where it takes long to find out that nothing is left within a bound, time still passes.
+#[test]
+fn the_budget_is_kept_where_few_executions_are_within_the_bound() {
+    let begin = Instant::now();
+    let report = Explorer::new().budget(Duration::from_secs(5)).run(|| _ = Real::run(racy::<Real>(4, 6)));
+    assert!(begin.elapsed() < Duration::from_secs(8), "{:?}: {:?}", begin.elapsed(), report.searches);
 }
