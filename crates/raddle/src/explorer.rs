@@ -173,7 +173,8 @@ impl Explorer {
     /// one of the functions around it: those inlined there, and three more callers.
     ///
     /// ```
-    /// raddle::Explorer::new().suppress(["my_crate::metrics::*", "*::approximate_len"]).run(|| ());
+    /// let explorer = raddle::Explorer::new().executions(100);
+    /// explorer.suppress(["my_crate::metrics::*", "*::approximate_len"]).run(|| ());
     /// ```
     pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
         self.options.suppress.extend(functions.into_iter().map(Into::into));
@@ -190,7 +191,8 @@ impl Explorer {
     /// with the number that it reads but to find out whether the handle was the last, and that it does not tell its callers.
     ///
     /// ```
-    /// raddle::Explorer::new().reference_counts(["triomphe::arc::Arc", "my_crate::buffer::release"]).run(|| ());
+    /// let explorer = raddle::Explorer::new().executions(100);
+    /// explorer.reference_counts(["triomphe::arc::Arc", "my_crate::buffer::release"]).run(|| ());
     /// ```
     pub fn reference_counts<S: Into<String>>(mut self, code: impl IntoIterator<Item = S>) -> Explorer {
         self.options.reference_counts.extend(code.into_iter().map(Into::into));
