@@ -144,6 +144,14 @@ const FIXED: &[(&str, &str, u64, u64)] = &[
         69112,
         82472,
     ),
+    (
+        "big1",
+        "Ra x; Ra y; Ra z; Ra w; Ra x; Ra y; Ra z; Ra w || Ra x; Ra y; Ra z; Ra w; Ra x; Ra y || \
+         Wr(x,1); Wr(y,1); Wr(x,2); Wr(y,2); Wr(x,3); Wr(y,3) || \
+         Wr(z,1); Wr(w,1); Wr(z,2); Wr(w,2); Wr(z,3); Wr(w,3)",
+        1_820_474,
+        2_950_753,
+    ),
 ];
 
 /// Programs with a parameter.
@@ -164,6 +172,16 @@ fn scaling() -> Vec<(String, String, u64, u64)> {
     for n in 2..=7 {
         let factorial = (1..=n as u64).product();
         add("ainc", n, each(n, |_| "FAAx(x,1)".into()), factorial, factorial);
+    }
+    for n in [2, 3, 5, 6] {
+        // Nidhugg confirms these.
+        let factorial = |n: u64| (1..=n).product();
+        let (last, floating) = (factorial(n as u64), factorial(n as u64 + 1));
+        add("lastwrite", n, each(n, |i| format!("Wr(x,{i})")), last, last);
+        add("floating_read", n, format!("Ra x || {}", each(n, |i| format!("Wr(x,{i})"))), floating, floating);
+    }
+    for (n, count) in [(2, 4), (3, 36), (4, 576)] {
+        add("binc", n, each(n, |_| "FAAx(x,1); FAAx(y,1)".into()), count, count);
     }
     for (n, count) in [(2, 8), (3, 216), (4, 13_824)] {
         add("cinc", n, each(n, |_| "FAAx(x,1); FAAx(y,1); FAAx(z,1)".into()), count, count);

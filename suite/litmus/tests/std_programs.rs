@@ -8,7 +8,8 @@ use std::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
     AtomicUsize,
 };
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{self, TryRecvError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock};
 use std::thread;
 
 use litmus::Model;
@@ -496,5 +497,113 @@ mod std_types {
             let upgrades = outcomes(model, || race(|weak| weak.upgrade().map_or(0, |value| *value as usize)));
             assert!(upgrades.keys().eq(&[0, 42]) && upgrades.values().sum::<u64>() <= 7, "{upgrades:?}");
         }
+    }
+
+    /// Some find at once that all is done; the others come one after another, and the first of them does it.
+    #[test]
+    fn once() {
+        for (threads, expected) in [(1, 1), (2, 4), (3, 15), (4, 64)] {
+            for model in Model::ALL {
+                let outcomes = outcomes(model, || {
+                    let (once, done_by) = (&Once::new(), &AtomicU32::new(0));
+                    thread::scope(|scope| {
+                        for thread in 1..=threads {
+                            scope.spawn(move || once.call_once(|| done_by.store(thread, Relaxed)));
+                        }
+                    });
+                    done_by.load(Relaxed)
+                });
+                assert!(outcomes.keys().copied().eq(1..=threads), "{model:?}: {outcomes:?}");
+                assert_eq!(outcomes.values().sum::<u64>(), expected, "{model:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_are_set_once() {
+        comes_to(&[(None, 1), (None, 2), (Some(1), 1), (Some(2), 2)], || {
+            let value = &OnceLock::new();
+            let seen = thread::scope(|scope| {
+                for mine in [1, 2] {
+                    scope.spawn(move || *value.get_or_init(|| mine));
+                }
+                value.get().copied()
+            });
+            (seen, *value.get().unwrap())
+        });
+    }
+
+    /// Whoever comes first decides for both.
+    #[test]
+    fn values_that_are_computed_when_needed() {
+        comes_to(&[[1, 1], [2, 2]], || {
+            let first = &AtomicU32::new(0);
+            let value = &LazyLock::new(|| first.load(Relaxed));
+            thread::scope(|scope| {
+                let threads = [1, 2].map(|mine| {
+                    scope.spawn(move || {
+                        _ = first.compare_exchange(0, mine, Relaxed, Relaxed);
+                        **value
+                    })
+                });
+                threads.map(|thread| thread.join().unwrap())
+            })
+        });
+    }
+
+    /// One of two that wait is woken, either, and wakes the other.
+    #[test]
+    fn condition_variables() {
+        comes_to(&[[0, 1], [1, 0]], || {
+            let (turn, change) = (&Mutex::new(0), &Condvar::new());
+            thread::scope(|scope| {
+                let threads = [(); 2].map(|()| {
+                    scope.spawn(|| {
+                        let mut turn = change.wait_while(turn.lock().unwrap(), |turn| *turn == 0).unwrap();
+                        *turn += 1;
+                        change.notify_one();
+                        *turn - 2
+                    })
+                });
+                *turn.lock().unwrap() = 1;
+                change.notify_one();
+                threads.map(|thread| thread.join().unwrap())
+            })
+        });
+    }
+
+    /// A token that is there, or comes while the thread waits; several are one.
+    #[test]
+    fn parking() {
+        comes_to(&[1, 2], || {
+            let flag = &AtomicU32::new(0);
+            thread::scope(|scope| {
+                let parked = scope.spawn(|| {
+                    thread::park();
+                    flag.load(Relaxed)
+                });
+                for value in 1..=2 {
+                    flag.store(value, Relaxed);
+                    parked.thread().unpark();
+                }
+                parked.join().unwrap()
+            })
+        });
+    }
+
+    #[test]
+    fn channels() {
+        let empty = |seen: Result<u32, TryRecvError>| match seen {
+            Ok(value) => value,
+            Err(TryRecvError::Empty) => 0,
+            Err(TryRecvError::Disconnected) => u32::MAX,
+        };
+        comes_to(&[[0, 0], [0, 1], [1, 0], [1, u32::MAX]], || {
+            let (sender, receiver) = mpsc::channel();
+            thread::scope(|scope| {
+                scope.spawn(move || sender.send(1).unwrap());
+                [(); 2].map(|()| empty(receiver.try_recv()))
+            })
+        });
     }
 }
