@@ -28,7 +28,7 @@ fn middling() {
 }
 
 #[test]
-#[ignore = "up to three million executions each"]
+#[ignore = "up to half a million executions each"]
 fn large() {
     entries(u64::MAX).filter(|entry| entry.rc11 > 10_000).for_each(|entry| count(&entry));
 }
