@@ -71,10 +71,10 @@ pub(crate) enum Lesson {
     WholeLock(usize),
 }
 
-/// Addresses are below this bit, and what is counted or locked is aligned to four bytes at least.
-const TAGS: u32 = 48;
-const READER: u64 = 2;
-const WHOLE_LOCK: u64 = 3;
+/// Addresses are below this bit. Above it are a thread and what else is needed.
+const ADDRESS_BITS: u32 = 48;
+const READER: u64 = 1 << 63;
+const WHOLE_LOCK: u64 = 1 << 62;
 
 impl Lesson {
     /// The lesson as a word, which is not 0.
@@ -82,25 +82,23 @@ impl Lesson {
         match self {
             Lesson::Drops => 1,
             Lesson::Exact(count) => count as u64,
-            Lesson::Reader(lock, reader) => u64::from(reader) << TAGS | lock as u64 | READER,
-            Lesson::WholeLock(lock) => lock as u64 | WHOLE_LOCK,
+            Lesson::Reader(lock, reader) => READER | u64::from(reader) << ADDRESS_BITS | lock as u64,
+            Lesson::WholeLock(lock) => WHOLE_LOCK | lock as u64,
         }
     }
 
     /// The lesson that is written as this word.
     pub(crate) fn from_word(word: u64) -> Option<Lesson> {
-        match word {
-            0 => None,
-            1 => Some(Lesson::Drops),
-            _ => {
-                let address = (word & ((1 << TAGS) - 1) & !3) as usize;
-                Some(match word & 3 {
-                    READER => Lesson::Reader(address, (word >> TAGS) as ThreadId),
-                    WHOLE_LOCK => Lesson::WholeLock(address),
-                    _ => Lesson::Exact(address),
-                })
+        let address = (word & ((1 << ADDRESS_BITS) - 1)) as usize;
+        Some(match word {
+            0 => return None,
+            1 => Lesson::Drops,
+            _ if word & READER != 0 => {
+                Lesson::Reader(address, ((word & !READER) >> ADDRESS_BITS) as ThreadId)
             }
-        }
+            _ if word & WHOLE_LOCK != 0 => Lesson::WholeLock(address),
+            _ => Lesson::Exact(address),
+        })
     }
 }
 
@@ -287,5 +285,24 @@ impl Exhaustive {
             .iter()
             .filter(|id| made(id))
             .all(|&id| last != NONE && covers(graph.prefix.row(last as usize), graph.event(id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lessons_are_words() {
+        let address = 0x7fff_ffff_fffd;
+        let all = [
+            Lesson::Drops,
+            Lesson::Exact(address),
+            Lesson::Reader(address, 0),
+            Lesson::Reader(address, 255),
+            Lesson::WholeLock(address),
+        ];
+        assert!(all.iter().all(|&lesson| Lesson::from_word(lesson.to_word()) == Some(lesson)));
+        assert_eq!(Lesson::from_word(0), None);
     }
 }
