@@ -57,6 +57,15 @@ fn each_reader_has_its_place_among_writers() {
     }
 }
 
+/// Also if several processes share the work, each of which may find another reader.
+#[test]
+fn workers_find_as_many() {
+    for model in Model::ALL {
+        let report = explorer(model).workers(3).run(readers_and_writers(4, 3));
+        assert_eq!((report.complete, report.executions), (true, 6 * 4u64.pow(4)), "{model:?}");
+    }
+}
+
 /// A reader sees the lock before the writer, after it, or together with it, which is the same as after it.
 #[test]
 fn downgraded_locks_are_read() {
