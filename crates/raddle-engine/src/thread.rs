@@ -1,6 +1,7 @@
 //! One virtual thread.
 
 use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
 
 use crate::coroutine::Context;
 use crate::event::Pending;
@@ -66,6 +67,7 @@ pub enum Wake {
 }
 
 /// What a virtual thread runs.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
     /// The closure under test.
     Root(*mut dyn FnMut()),
@@ -78,6 +80,24 @@ pub(crate) enum Start {
 pub struct VThread {
     /// Its number.
     pub id: ThreadId,
+    /// How it stands in the current execution.
+    pub(crate) run: Run,
+    /// What it has read since it last wrote, unless the search is exhaustive.
+    pub(crate) spin: SpinWatch,
+    /// Where it last paused, while a trace is recorded.
+    pub(crate) paused_at: Vec<CallFrame>,
+    /// The stack of the thread's slot, which coroutines run on.
+    pub(crate) slot: SlotStack,
+    /// The stack that the thread runs on.
+    pub(crate) stack: SlotStack,
+    pub(crate) lender: Lender,
+    /// What it is, if it is no coroutine.
+    pub(crate) os_thread: Option<Box<OsThread>>,
+}
+
+/// How a virtual thread stands in an execution: with its stack, its thread-locals and memory, all that it needs to go on.
+#[derive(Clone, Debug)]
+pub struct Run {
     /// Whether it can run.
     pub state: State,
     /// What it does when it runs next.
@@ -90,14 +110,11 @@ pub struct VThread {
     pub panicked: bool,
     /// Whether another thread took note of its end.
     pub joined: bool,
-    /// Where it last paused, while a trace is recorded.
-    pub(crate) paused_at: Vec<CallFrame>,
     pub(crate) detached: bool,
     pub(crate) result: *mut c_void,
     pub(crate) destructors: Vec<Destructor>,
     /// Values of `pthread_setspecific`.
     pub(crate) specific: Vec<(u32, *mut c_void)>,
-    pub(crate) spin: SpinWatch,
     /// What it has read since it last had an effect, if the search is exhaustive.
     pub(crate) rounds: Rounds,
     /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
@@ -128,17 +145,10 @@ pub struct VThread {
     pub(crate) expansion: Expansion,
     /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
     pub(crate) made_sc_rmw: bool,
-    /// The stack of the thread's slot, which coroutines run on.
-    pub(crate) slot: SlotStack,
-    /// The stack that the thread runs on.
-    pub(crate) stack: SlotStack,
-    pub(crate) lender: Lender,
     /// What it begins with.
     pub(crate) start: Option<Start>,
     /// Where it goes on, if it is a coroutine.
     pub(crate) context: Context,
-    /// What it is, if it is no coroutine.
-    pub(crate) os_thread: Option<Box<OsThread>>,
 }
 
 /// The threads of an execution, by number.
@@ -148,24 +158,20 @@ pub struct VThread {
 )]
 pub(crate) type Threads = Vec<Box<VThread>>;
 
-impl VThread {
-    pub(crate) fn new(id: usize, stack_size: usize) -> VThread {
-        let slot = SlotStack::map(id, stack_size);
-        heap::map(id);
-        VThread {
-            id: id as ThreadId,
+impl Run {
+    /// Of a thread that has yet to be made.
+    fn none() -> Run {
+        Run {
             state: State::Finished,
             pending: Pending::NOTHING,
             wake: Wake::Woken,
             name: None,
             panicked: false,
             joined: false,
-            paused_at: Vec::new(),
             detached: false,
             result: std::ptr::null_mut(),
             destructors: Vec::new(),
             specific: Vec::new(),
-            spin: SpinWatch::default(),
             rounds: Rounds::default(),
             registers: Registers::EMPTY,
             parent: 0,
@@ -181,11 +187,40 @@ impl VThread {
             in_expanded_rmw: false,
             expansion: Expansion::None,
             made_sc_rmw: false,
+            start: None,
+            context: 0,
+        }
+    }
+}
+
+impl Deref for VThread {
+    type Target = Run;
+
+    #[inline]
+    fn deref(&self) -> &Run {
+        &self.run
+    }
+}
+
+impl DerefMut for VThread {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Run {
+        &mut self.run
+    }
+}
+
+impl VThread {
+    pub(crate) fn new(id: usize, stack_size: usize) -> VThread {
+        let slot = SlotStack::map(id, stack_size);
+        heap::map(id);
+        VThread {
+            id: id as ThreadId,
+            run: Run::none(),
+            spin: SpinWatch::default(),
+            paused_at: Vec::new(),
             slot,
             stack: slot,
             lender: Lender::start(id),
-            start: None,
-            context: 0,
             os_thread: None,
         }
     }
