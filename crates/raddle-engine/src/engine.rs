@@ -18,6 +18,7 @@
 
 mod access;
 mod along_graph;
+mod checkpoint;
 mod flow;
 mod leaks;
 mod links;
@@ -27,6 +28,7 @@ mod waiting;
 pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
 pub(crate) use self::along_graph::Shared;
+pub(crate) use self::checkpoint::Checkpoint;
 pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
 
@@ -221,6 +223,8 @@ pub struct Engine {
     /// Set when the execution is over.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) strategy: Box<dyn Strategy>,
+    /// Whether the current thread goes on in another execution than it paused in.
+    taken_up: bool,
     /// The exhaustive search, which then says who goes on and what reads see.
     pub(crate) exhaustive: Option<Box<Exhaustive>>,
     /// What accesses see and what orders them, if that is more than what memory holds.
@@ -296,6 +300,7 @@ impl Engine {
             borrowed: Borrowed::default(),
             outcome: None,
             strategy,
+            taken_up: false,
             exhaustive: None,
             memory: None,
             detector: None,
@@ -334,8 +339,7 @@ impl Engine {
     ) -> Outcome {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
-            (*this).begin();
-            (*this).make_thread(Start::Root(body));
+            (*this).set_out(body);
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
             (*this).record_crash();

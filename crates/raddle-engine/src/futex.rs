@@ -3,7 +3,7 @@
 use crate::thread::ThreadId;
 
 /// The threads that wait for wake-ups, in the order in which they began to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Futexes {
     waiters: Vec<Waiter>,
 }

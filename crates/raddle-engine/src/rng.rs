@@ -1,7 +1,7 @@
 //! The engine's random numbers: SplitMix64, because it is small, good enough, and every seed is as good as any other.
 
 /// A seeded stream of random numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rng(u64);
 
 impl Rng {

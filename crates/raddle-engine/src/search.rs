@@ -345,6 +345,11 @@ impl<'a> Search<'a> {
         team: &mut Option<Team>,
     ) -> SearchReport {
         let mut report = SearchReport::default();
+        // SAFETY: the engine lives as long as `self`.
+        if let Some(graphs) = unsafe { &mut (*self.engine).exhaustive } {
+            // They were points of executions of another body.
+            graphs.forget_kept();
+        }
         let mut last_progress = 0;
         let mut checked = 0;
         let mut points = self.config.fork.then(PointLog::map);

@@ -1,6 +1,7 @@
 //! One virtual thread.
 
 use std::ffi::c_void;
+use std::mem;
 use std::ops::{Deref, DerefMut};
 
 use crate::coroutine::Context;
@@ -96,7 +97,7 @@ pub struct VThread {
 }
 
 /// How a virtual thread stands in an execution: with its stack, its thread-locals and memory, all that it needs to go on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Run {
     /// Whether it can run.
     pub state: State,
@@ -190,6 +191,30 @@ impl Run {
             start: None,
             context: 0,
         }
+    }
+}
+
+impl Clone for Run {
+    fn clone(&self) -> Run {
+        let mut copy = Run::none();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &Run) {
+        self.destructors.clone_from(&other.destructors);
+        self.specific.clone_from(&other.specific);
+        self.rounds.clone_from(&other.rounds);
+        self.holds.clone_from(&other.holds);
+        *self = Run {
+            name: other.name.clone(),
+            destructors: mem::take(&mut self.destructors),
+            specific: mem::take(&mut self.specific),
+            rounds: mem::take(&mut self.rounds),
+            holds: mem::take(&mut self.holds),
+            ..*other
+        };
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::thread::ThreadId;
 
 /// The virtual clock of an execution and the threads that wait for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     now: u64,
     /// Pairs of a deadline and the thread that waits for it, in no order: there are never many.

@@ -271,8 +271,10 @@ impl Explorer {
             value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
         };
         let mut judge = |ended: &Ended<'_>| {
+            // It must not be there any more when the next execution ends.
+            let returned = ManuallyDrop::new(value.take());
             if *ended.outcome == Outcome::Passed
-                && let Some(returned) = ManuallyDrop::new(value.take()).as_ref()
+                && let Some(returned) = returned.as_ref()
             {
                 let next = kinds.len();
                 let kind = match kinds.get(returned) {

@@ -11,7 +11,7 @@ use crate::hooks::Caller;
 use crate::isolate::heap::{self, Block, Record, Refusal};
 use crate::memory::Place;
 use crate::memory::sync::Message;
-use crate::race::{Calls, Earlier, Moment, Races};
+use crate::race::{self, Calls, Earlier, Moment, Races};
 use crate::site::{self, Looks, Site};
 use crate::stack::{self, SlotStack};
 use crate::thread::ThreadId;
@@ -32,6 +32,14 @@ pub(crate) struct RaceDetector {
     /// How many messages belong to the current execution; the memory of the rest is kept.
     sent: usize,
     latest: Option<(Event, u32)>,
+}
+
+/// What is known of the accesses that an execution has made so far.
+#[derive(Debug, Default)]
+pub(super) struct Accesses {
+    races: race::SoFar,
+    shared: Vec<bool>,
+    messages: Vec<Message>,
 }
 
 /// Says whether races at these return addresses are not to be reported.
@@ -368,6 +376,27 @@ impl Engine {
 }
 
 impl RaceDetector {
+    /// Says what is known now.
+    pub(super) fn so_far(&mut self, known: &mut Accesses) {
+        self.races.so_far(&mut known.races);
+        known.shared.clone_from(&self.shared);
+        self.messages[..self.sent].clone_into(&mut known.messages);
+    }
+
+    /// The execution, which has just begun, has made the accesses that are known.
+    pub(super) fn take_up(&mut self, known: &Accesses) {
+        self.races.take_up(&known.races);
+        self.shared.clone_from(&known.shared);
+        GLOBAL.stacks_are_shared.set(self.shared.contains(&true));
+        self.sent = known.messages.len();
+        if self.messages.len() < self.sent {
+            self.messages.resize_with(self.sent, Message::default);
+        }
+        for (message, known) in self.messages.iter_mut().zip(&known.messages) {
+            message.clone_from(known);
+        }
+    }
+
     /// Whether an access to the memory of thread `owner` cannot race. From the first access of another thread on, all can.
     #[inline(always)]
     fn is_private(&mut self, owner: usize, current: ThreadId) -> bool {

@@ -99,6 +99,7 @@ impl Engine {
             let request = Request { thread, access, order, memory: location, follows };
             let po = self.graph().next_of(thread);
             match self.graph().request(&request) {
+                Answer::Done { id, .. } if self.begins_here(id) => {}
                 Answer::Done { id, read, write } => {
                     if self.detector.is_some() {
                         self.follow_clocks(id);
@@ -152,7 +153,7 @@ impl Engine {
         let this: *mut Engine = self;
         let thread = self.current;
         // Where the thread is known to have an effect before long, it does not go round.
-        let is_loop = self.graph().is_loop(pc) && !self.graph().will_have_effect(thread, po);
+        let is_loop = self.graph().is_loop(pc) && !self.graph().will_not_wait(thread, po);
         self.current().rounds.has_read(pc, address, value, po, || match is_loop {
             // SAFETY: only looks at memory and at the stack.
             true => unsafe { Some((*this).state_at(access)) },

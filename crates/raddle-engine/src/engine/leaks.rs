@@ -49,7 +49,7 @@ impl Engine {
         let own_stack = (&raw const here).addr() & !7..trace::outermost_frame();
         let mut roots = vec![own_stack];
         roots.extend(pages::statics());
-        roots.extend(self.pages.iter().flat_map(Pages::written));
+        roots.extend(self.pages.iter().flat_map(Pages::changed));
         for thread in &self.threads[..self.alive] {
             if thread.state != State::Finished {
                 roots.push(thread.stack.bottom()..thread.stack.top());

@@ -243,7 +243,7 @@ impl Engine {
         for block in heap::live(self.alive) {
             hash = trace::hash_memory(hash, block.start..block.start + block.size.next_multiple_of(8));
         }
-        for page in self.pages.iter().flat_map(Pages::written) {
+        for page in self.pages.iter().flat_map(Pages::changed) {
             hash = trace::hash_memory(hash, page);
         }
         hash

@@ -127,6 +127,16 @@ impl Counts {
         self.marked.clear();
     }
 
+    /// Says how the accesses were made so far.
+    pub(super) fn so_far(&self, known: &mut Vec<u16>) {
+        known.clone_from(&self.made);
+    }
+
+    /// The execution, which has just begun, has come so far.
+    pub(super) fn take_up(&mut self, known: &[u16]) {
+        self.made.extend_from_slice(known);
+    }
+
     pub(super) fn save(&self, words: &mut Vec<u64>) {
         self.drops.put(words);
         self.exact.put(words);

@@ -10,15 +10,17 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::bound::{Bound, Waits};
 use super::counts::Counts;
 use super::estimate::{Descent, Tally};
 use super::event::{Access, Event, EventId, INIT, NONE};
-use super::places::{Found, Places};
+use super::places::{self, Found, Places};
 use super::rwlocks::RwLocks;
 use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
+use crate::engine::Checkpoint;
 use crate::event::Order;
 use crate::memory::Touched;
 use crate::schedule::Schedule;
@@ -75,10 +77,55 @@ pub(super) struct Frame {
     pub(super) work: Vec<Work>,
     /// How many events the graph began with.
     given: usize,
+    /// How many of its first events are those of the frame below, if there is one.
+    same: usize,
+    /// Points of the executions so far at which later ones can begin, in the order of the graph.
+    kept: Vec<Rc<Kept>>,
+}
+
+impl Frame {
+    fn new(model: Model) -> Frame {
+        let same = usize::MAX;
+        Frame { graph: Graph::new(model), work: Vec::new(), given: 0, same, kept: Vec::new() }
+    }
+
+    /// Whether the event can be made in another way.
+    fn has_work_at(&self, id: EventId) -> bool {
+        // The latest work is that on the latest events.
+        self.work.last().is_some_and(|last| {
+            last.at == id || last.at > id && self.work.binary_search_by_key(&id, |work| work.at).is_ok()
+        })
+    }
+
+    /// Removes all but the first events.
+    fn truncate(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
+        self.graph.truncate(len);
+        self.forget_points_beyond(len, spare);
+    }
+
+    fn forget_points_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
+        while let Some(kept) = self.kept.pop_if(|kept| kept.made > len) {
+            spare.extend(Some(kept).filter(|kept| Rc::strong_count(kept) == 1));
+        }
+    }
 }
 
 stored!(Work { at, event, rank, revisit });
-stored!(Frame { graph, work, given });
+stored!(Frame { graph, work, given, same } without kept);
+
+/// A point of an execution at which others can begin: those whose graphs begin with the same events.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// How many events there were.
+    made: usize,
+    places: places::SoFar,
+    counts: Vec<u16>,
+    /// Everything else.
+    pub(crate) machine: Checkpoint,
+}
+
+/// At most so many are kept: each is about as large as the memory of an execution.
+const MOST_KEPT: usize = 1000;
 
 /// A read that made a thread go round, when it comes after this past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,6 +193,8 @@ pub struct Exhaustive {
     pub(super) frames: Vec<Frame>,
     /// Graphs to be used again.
     spare: Vec<Frame>,
+    /// Points to be used again.
+    spare_kept: Vec<Rc<Kept>>,
     pub(super) places: Places,
     /// How many events of the graph the current execution has made.
     pub(super) made: usize,
@@ -169,6 +218,8 @@ pub struct Exhaustive {
     begun_with: usize,
     /// Where in the code threads go round in loops.
     loops: Vec<usize>,
+    /// Until this event of the current execution, something depends on what comes later in its graph.
+    foreseen: Option<EventId>,
     /// The one execution to make, if this is no search.
     pub(super) script: Option<Script>,
     /// Numbers of threads by parent and how many that had made before.
@@ -189,8 +240,9 @@ impl Exhaustive {
     pub fn new(model: Model) -> Exhaustive {
         Exhaustive {
             model,
-            frames: vec![Frame { graph: Graph::new(model), work: Vec::new(), given: 0 }],
+            frames: vec![Frame::new(model)],
             spare: Vec::new(),
+            spare_kept: Vec::new(),
             places: Places::default(),
             made: 0,
             assumed: false,
@@ -205,6 +257,7 @@ impl Exhaustive {
             again: false,
             begun_with: 0,
             loops: Vec::new(),
+            foreseen: None,
             script: None,
             children: Vec::new(),
             bound: None,
@@ -281,6 +334,7 @@ impl Exhaustive {
         self.waiting.clear();
         self.free.clear();
         self.let_go.clear();
+        self.foreseen = None;
         self.made = 0;
         if let Some(script) = &mut self.script {
             script.looked_back = 0;
@@ -313,7 +367,8 @@ impl Exhaustive {
 
     /// Makes the graph what it is if the event is added in the way that was noted on it. False if nothing comes of that.
     pub(super) fn takes_up(&mut self, work: Work) -> bool {
-        self.graph_mut().truncate(work.at as usize);
+        let frame = self.frames.last_mut().expect("the work is of a frame");
+        frame.truncate(work.at as usize, &mut self.spare_kept);
         if work.event.reads() && !self.accepts(&work.event, work.event.read) {
             // Since it was noted, that was found to be in vain.
             return false;
@@ -409,7 +464,7 @@ impl Exhaustive {
 
     /// A graph without events.
     pub(super) fn fresh_frame(&self) -> Frame {
-        Frame { graph: Graph::new(self.model), work: Vec::new(), given: 0 }
+        Frame::new(self.model)
     }
 
     /// Counts graphs that exceed the bound from now on.
@@ -445,13 +500,73 @@ impl Exhaustive {
     }
 
     fn graph_mut(&mut self) -> &mut Graph {
-        &mut self.frames.last_mut().expect("an execution has a graph").graph
+        &mut self.frame_mut().graph
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("an execution has a graph")
+    }
+
+    /// Whether the event, which was just made, can be made in another way, so that executions will begin before it.
+    pub(crate) fn is_branch(&self, id: EventId) -> bool {
+        let frame = self.frames.last().expect("an execution has a graph");
+        self.foreseen.is_none_or(|effect| effect < id)
+            && (frame.same == id as usize || frame.has_work_at(id))
+            && frame.kept.last().is_none_or(|kept| kept.made < id as usize)
+            && self.frames.iter().map(|frame| frame.kept.len()).sum::<usize>() < MOST_KEPT
+    }
+
+    /// A point that is not needed any more, to be made another.
+    pub(crate) fn spare_point(&mut self) -> Rc<Kept> {
+        self.spare_kept.pop().unwrap_or_default()
+    }
+
+    /// Keeps how everything stands before the latest event, which has this number, for executions that begin with the same ones.
+    /// What is not known here is in the point already.
+    pub(crate) fn keep(&mut self, id: EventId, mut point: Rc<Kept>) {
+        let kept = Rc::get_mut(&mut point).expect("it is spare");
+        kept.made = id as usize;
+        self.places.before_latest(&mut kept.places);
+        self.references.so_far(&mut kept.counts);
+        for frame in self.frames.iter_mut().rev() {
+            let at = frame.kept.partition_point(|other| other.made < point.made);
+            if frame.kept.get(at).is_none_or(|other| other.made > point.made) {
+                frame.kept.insert(at, Rc::clone(&point));
+            }
+            if point.made > frame.same {
+                break;
+            }
+        }
+    }
+
+    /// Lets the execution, which has just begun, begin as late as possible: with the events that an earlier one had made at a
+    /// point that was kept.
+    pub(crate) fn take_up(&mut self) -> Option<Rc<Kept>> {
+        let kept = Rc::clone(self.frames.last()?.kept.last()?);
+        self.made = kept.made;
+        self.places.take_up(&kept.places);
+        self.references.take_up(&kept.counts);
+        Some(kept)
+    }
+
+    /// Forgets the points that were kept: executions begin at the beginning.
+    pub(crate) fn forget_kept(&mut self) {
+        self.frames.iter_mut().for_each(|frame| frame.kept.clear());
+    }
+
+    /// Whether the thread, which has made its event `po` in a loop, is known to have an effect before long. What is known of its
+    /// rounds then depends on what comes later in the graph, and is not the same in other executions.
+    pub(crate) fn will_not_wait(&mut self, thread: ThreadId, po: u32) -> bool {
+        let effect = self.next_effect(thread, po);
+        self.foreseen = self.foreseen.max(effect);
+        effect.is_some()
     }
 
     /// Takes the last frame away, to be used again.
     fn retire(&mut self) {
         let mut frame = self.frames.pop().expect("there is one");
         frame.graph.clear();
+        frame.forget_points_beyond(0, &mut self.spare_kept);
         self.spare.push(frame);
     }
 
@@ -484,8 +599,12 @@ impl Exhaustive {
         let frame = self.frames.last().expect("the work is of a frame");
         let (write, reader, rank) =
             frame.graph.revisit(&work.event, work.rank, read, &mut new.graph, &mut self.scratch);
+        // As far as both graphs are the same, so are their executions.
+        new.same = self.scratch.renamed.iter().take_while(|&&new| new != NONE).count();
+        new.kept.extend(frame.kept.iter().take_while(|kept| kept.made <= new.same).cloned());
         if frame.work.is_empty() {
             // Nothing will be made of the old graph any more.
+            new.same = new.same.min(frame.same);
             self.retire();
         }
         let consistent = new.graph.is_consistent(write, &mut self.scratch);
@@ -660,7 +779,10 @@ impl Exhaustive {
     /// A thread takes its turn.
     pub(crate) fn request(&mut self, request: &Request) -> Answer {
         let found = match request.memory {
-            None => None,
+            None => {
+                self.places.leave_alone();
+                None
+            }
             Some(at) => match self.places.find(at.address, at.size, at.value) {
                 Some(found) => {
                     if found.first {
@@ -730,8 +852,8 @@ impl Exhaustive {
         let event = graph.event(id);
         let write = match (event.written, found) {
             (Some(value), Some(found)) => {
-                let rank = graph.rank(found.place, id);
-                self.places.written(found.slot, rank, value).then_some(value)
+                let comes_after = |other| graph.rank(found.place, id) > graph.rank(found.place, other);
+                self.places.written(found.slot, id, value, comes_after).then_some(value)
             }
             _ => None,
         };
@@ -834,7 +956,8 @@ impl Exhaustive {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         self.graph().other_last_drops(drop, &mut prefix, &mut found);
-        self.graph_mut().truncate(drop as usize);
+        let frame = self.frames.last_mut().expect("an execution has a graph");
+        frame.truncate(drop as usize, &mut self.spare_kept);
         for &other in &found {
             self.note(Event { stamp: NONE, ..event }, 0, Some(other));
         }
@@ -862,6 +985,7 @@ impl Exhaustive {
         let news = !self.is_loop(pc);
         if news {
             self.loops.push(pc);
+            self.forget_kept();
             self.again = true;
             let first = self.graph().threads[usize::from(thread)][po as usize] as usize;
             self.take_back(first.max(self.begun_with));
@@ -873,7 +997,7 @@ impl Exhaustive {
     fn take_back(&mut self, len: usize) {
         let own = len.max(self.begun_with);
         let frame = self.frames.last_mut().expect("an execution has a graph");
-        frame.graph.truncate(len);
+        frame.truncate(len, &mut self.spare_kept);
         while frame.work.last().is_some_and(|work| work.at as usize >= own) {
             frame.work.pop();
         }
@@ -973,13 +1097,14 @@ impl Exhaustive {
         true
     }
 
-    /// Whether the thread changes something after its event `po`, as far as the graph that the execution follows says.
-    pub(crate) fn will_have_effect(&self, thread: ThreadId, po: u32) -> bool {
+    /// The first event with which the thread changes something after its event `po`, as far as the graph that the execution
+    /// follows says.
+    fn next_effect(&self, thread: ThreadId, po: u32) -> Option<EventId> {
         let graph = self.graph();
-        let later = graph.threads.get(usize::from(thread)).and_then(|own| own.get(po as usize + 1..));
+        let later = graph.threads.get(usize::from(thread))?.get(po as usize + 1..)?;
         let effect =
             |&id: &EventId| graph.event(id).written.is_some_and(|value| value != graph.event(id).read);
-        later.is_some_and(|later| later.iter().any(effect))
+        later.iter().copied().find(effect)
     }
 
     /// Whether the thread is not held back in loops.

@@ -32,7 +32,7 @@ mod views;
 
 pub(crate) use counts::{Anew, Counting, Dropping, Lesson, Purpose};
 pub use explore::Exhaustive;
-pub(crate) use explore::{Answer, Location, LoopsAtRest, Request};
+pub(crate) use explore::{Answer, Kept, Location, LoopsAtRest, Request};
 pub(crate) use places::NOT_IN_MEMORY;
 pub(crate) use rwlocks::{LockUse, Locking};
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::event::PlaceId;
+use super::event::{EventId, INIT, PlaceId};
 use super::stored::stored;
 
 /// The addresses that executions use. Kept from one execution to the next.
@@ -20,6 +20,8 @@ pub(crate) struct Places {
     run: u64,
     /// The slots that the execution has used.
     used: Vec<u32>,
+    /// How it was before the latest event: how many slots were used, and how the one stood that was accessed.
+    before: (usize, u32, Course),
     /// Whether memory was ever seen to hold what no known access wrote.
     pub(crate) unseen_writes: bool,
 }
@@ -30,23 +32,37 @@ struct Slot {
     size: u8,
     /// Slots that share bytes with it.
     rivals: Vec<u32>,
+    places: Vec<PlaceId>,
+    course: Course,
+}
+
+/// How a slot stands in an execution.
+#[derive(Clone, Copy, Debug, Default)]
+struct Course {
     /// The execution that used it last.
     run: u64,
     /// Whether its memory was freed in that execution.
     over: bool,
     /// Which of the places it stands for in that execution.
     generation: usize,
-    places: Vec<PlaceId>,
     /// What memory holds if nothing but atomic accesses wrote it.
     value: u64,
-    /// The highest rank of a write that memory has seen.
-    rank: usize,
+    /// The write that left it, or [`INIT`].
+    newest: EventId,
     /// The execution that last used it to count references.
     counts: u64,
 }
 
-stored!(Places { slots, table, known, run, used, unseen_writes });
-stored!(Slot { address, size, rivals, run, over, generation, places, value, rank, counts });
+stored!(Places { slots, table, known, run, used, before, unseen_writes });
+stored!(Slot { address, size, rivals, places, course });
+stored!(Course { run, over, generation, value, newest, counts });
+
+/// The slots that an execution has used so far, and how they stand.
+#[derive(Debug, Default)]
+pub(crate) struct SoFar {
+    run: u64,
+    used: Vec<(u32, Course)>,
+}
 
 /// The size of a count of references.
 const COUNT: u8 = size_of::<usize>() as u8;
@@ -63,6 +79,13 @@ pub(crate) struct Found {
     pub(crate) first: bool,
 }
 
+impl Slot {
+    /// The place that it stands for, if the execution has used it.
+    fn place(&self) -> PlaceId {
+        self.places[self.course.generation]
+    }
+}
+
 impl Places {
     /// Begins another execution.
     pub(crate) fn begin(&mut self) {
@@ -74,7 +97,39 @@ impl Places {
     pub(crate) fn forget(&mut self, memory: &Range<usize>) {
         for &slot in &self.used {
             let slot = &mut self.slots[slot as usize];
-            slot.over |= memory.contains(&slot.address);
+            slot.course.over |= memory.contains(&slot.address);
+        }
+    }
+
+    /// The latest event accesses no memory.
+    pub(crate) fn leave_alone(&mut self) {
+        self.before = (self.used.len(), u32::MAX, Course::default());
+    }
+
+    /// Says how everything stood before the latest event.
+    pub(crate) fn before_latest(&self, known: &mut SoFar) {
+        let (used, latest, before) = self.before;
+        let course = |slot: u32| if slot == latest { before } else { self.slots[slot as usize].course };
+        known.run = self.run;
+        known.used.clear();
+        known.used.extend(self.used[..used].iter().map(|&slot| (slot, course(slot))));
+    }
+
+    /// The execution, which has just begun, has come so far.
+    pub(crate) fn take_up(&mut self, known: &SoFar) {
+        let now = |run: u64| if run == known.run { self.run } else { 0 };
+        for &(slot, course) in &known.used {
+            self.slots[slot as usize].course =
+                Course { run: now(course.run), counts: now(course.counts), ..course };
+            self.used.push(slot);
+        }
+    }
+
+    /// The execution uses the slot.
+    fn note_use(&mut self, slot: usize) {
+        let Course { run, counts, .. } = self.slots[slot].course;
+        if run != self.run && counts != self.run {
+            self.used.push(slot as u32);
         }
     }
 
@@ -87,13 +142,14 @@ impl Places {
         if !self.in_use(slot) && self.slots[slot].rivals.iter().any(|&rival| self.in_use(rival as usize)) {
             return None;
         }
-        let known = &mut self.slots[slot];
+        self.before = (self.used.len(), slot as u32, self.slots[slot].course);
+        self.note_use(slot);
+        let Slot { course: known, places, .. } = &mut self.slots[slot];
         let mut first = false;
         if known.run != self.run {
             known.run = self.run;
             known.generation = 0;
             first = true;
-            self.used.push(slot as u32);
         } else if known.over {
             known.generation += 1;
             first = true;
@@ -105,22 +161,29 @@ impl Places {
         known.over = false;
         if first {
             known.value = memory.unwrap_or(0);
-            known.rank = 0;
-            if known.places.len() == known.generation {
-                known.places.push(self.known);
+            known.newest = INIT;
+            if places.len() == known.generation {
+                places.push(self.known);
                 self.known += 1;
             }
         }
-        Some(Found { slot, place: known.places[known.generation], first })
+        Some(Found { slot, place: places[known.generation], first })
     }
 
-    /// A write of this rank happens. True if memory is to hold it from now on.
-    pub(crate) fn written(&mut self, slot: usize, rank: usize, value: u64) -> bool {
-        let slot = &mut self.slots[slot];
-        let newest = rank > slot.rank;
+    /// A write happens. `comes_after` says whether it comes after another in coherence order. True if memory is to hold it from
+    /// now on.
+    pub(crate) fn written(
+        &mut self,
+        slot: usize,
+        write: EventId,
+        value: u64,
+        comes_after: impl FnOnce(EventId) -> bool,
+    ) -> bool {
+        let course = &mut self.slots[slot].course;
+        let newest = course.newest == INIT || comes_after(course.newest);
         if newest {
-            slot.rank = rank;
-            slot.value = value;
+            course.newest = write;
+            course.value = value;
         }
         newest
     }
@@ -133,37 +196,38 @@ impl Places {
             None => self.insert(address, COUNT),
         };
         let in_use = self.in_use(slot);
+        self.note_use(slot);
         let slot = &mut self.slots[slot];
-        slot.counts = self.run;
-        in_use.then(|| slot.places[slot.generation])
+        slot.course.counts = self.run;
+        in_use.then(|| slot.place())
     }
 
     /// Whether the address is a count of references.
     pub(crate) fn is_count(&self, address: usize) -> bool {
-        self.lookup(address, COUNT).is_some_and(|slot| self.slots[slot].counts == self.run)
+        self.lookup(address, COUNT).is_some_and(|slot| self.slots[slot].course.counts == self.run)
     }
 
     /// The place that something outside memory has in this execution.
     pub(crate) fn place(&self, address: usize) -> Option<PlaceId> {
         let slot = &self.slots[self.lookup(address, NOT_IN_MEMORY)?];
-        (slot.run == self.run).then(|| slot.places[slot.generation])
+        (slot.course.run == self.run).then(|| slot.place())
     }
 
     /// The address is no count of references any more.
     pub(crate) fn forget_count(&mut self, address: usize) {
         if let Some(slot) = self.lookup(address, COUNT) {
-            self.slots[slot].counts = 0;
+            self.slots[slot].course.counts = 0;
         }
     }
 
     /// From now on the address of something outside memory stands for something else.
     pub(crate) fn begin_generation(&mut self, address: usize) {
         if let Some(slot) =
-            self.lookup(address, NOT_IN_MEMORY).filter(|&slot| self.slots[slot].run == self.run)
+            self.lookup(address, NOT_IN_MEMORY).filter(|&slot| self.slots[slot].course.run == self.run)
         {
             let slot = &mut self.slots[slot];
-            slot.generation += 1;
-            if slot.places.len() == slot.generation {
+            slot.course.generation += 1;
+            if slot.places.len() == slot.course.generation {
                 slot.places.push(self.known);
                 self.known += 1;
             }
@@ -176,7 +240,7 @@ impl Places {
     }
 
     fn in_use(&self, slot: usize) -> bool {
-        self.slots[slot].run == self.run && !self.slots[slot].over
+        self.slots[slot].course.run == self.run && !self.slots[slot].course.over
     }
 
     fn lookup(&self, address: usize, size: u8) -> Option<usize> {
@@ -209,18 +273,7 @@ impl Places {
                 }
             }
         }
-        self.slots.push(Slot {
-            address,
-            size,
-            rivals,
-            run: 0,
-            over: false,
-            generation: 0,
-            places: Vec::new(),
-            value: 0,
-            rank: 0,
-            counts: 0,
-        });
+        self.slots.push(Slot { address, size, rivals, places: Vec::new(), course: Course::default() });
         if self.slots.len() * 2 > self.table.len() {
             self.table = vec![0; (self.slots.len() * 4).next_power_of_two().max(64)];
             for slot in 0..self.slots.len() {
@@ -301,9 +354,33 @@ mod tests {
     fn plain_writes_make_a_new_place() {
         let mut places = places();
         let old = places.find(16, 4, Some(0)).unwrap();
-        assert!(places.written(old.slot, 1, 5));
+        assert!(places.written(old.slot, 1, 5, |_| false));
         assert_eq!(places.find(16, 4, Some(5)).unwrap().place, old.place);
         assert_ne!(places.find(16, 4, Some(6)).unwrap().place, old.place);
         assert!(places.unseen_writes);
+    }
+
+    #[test]
+    fn an_execution_is_taken_up_as_it_stood_before_an_access() {
+        let mut places = places();
+        places.mark_count(64);
+        places.find(16, 4, Some(0)).unwrap();
+        let (mut nothing, mut one) = (SoFar::default(), SoFar::default());
+        places.before_latest(&mut nothing);
+        let other = places.find(32, 4, Some(0)).unwrap();
+        places.written(other.slot, 3, 9, |_| true);
+        places.before_latest(&mut one);
+        places.forget(&(16..20));
+        places.forget_count(64);
+
+        for (known, is_first) in [(&one, false), (&nothing, true), (&one, false)] {
+            places.begin();
+            assert!(!places.is_count(64));
+            places.take_up(known);
+            assert!(places.is_count(64));
+            assert_eq!(places.find(16, 4, Some(0)).unwrap().first, is_first);
+            assert!(places.find(32, 4, Some(0)).unwrap().first);
+        }
+        assert!(!places.unseen_writes);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::image::Image;
 use crate::trace;
 
 /// The stack above the exploration, and what it held when that began.
@@ -31,6 +32,12 @@ impl Borrowed {
     /// Where it lies.
     pub fn memory(&self) -> Range<usize> {
         self.memory.clone()
+    }
+
+    /// Adds what differs from the copy.
+    pub(crate) fn add_changes(&self, image: &mut Image) {
+        // SAFETY: the frames there wait for the exploration to return; no code under test runs now.
+        unsafe { image.add_changes(self.memory.clone(), self.copy.as_ptr().addr()) };
     }
 
     /// Writes the copy back.

@@ -4,6 +4,9 @@
 //! What existed before the exploration (statics, and heap blocks allocated earlier) is rolled back page by page
 //! ([`pages`]), and so are the locals that the closure borrows ([`borrowed`]). Thread-locals are restored from an image ([`crate::lender`]).
 //!
+//! Where the next execution begins like an earlier one, memory can be put into the state in which that stood at some point instead
+//! ([`image`]).
+//!
 //! Other threads of the process stand still meanwhile ([`bystanders`]).
 //!
 //! The engine itself allocates from a second arena, so that nothing it keeps lies on a page that is rolled back.
@@ -11,4 +14,5 @@
 pub mod borrowed;
 pub mod bystanders;
 pub mod heap;
+pub(crate) mod image;
 pub mod pages;

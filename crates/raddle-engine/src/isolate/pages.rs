@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::heap;
+use super::image::Image;
 use crate::sys::{self, PAGE};
 
 /// The protected pages and the copies of those that were written.
@@ -89,27 +90,37 @@ impl Pages {
         true
     }
 
-    /// The pages that were written since the exploration began.
-    pub(crate) fn written(&self) -> impl Iterator<Item = Range<usize>> {
+    /// The pages that are not as they were when the exploration began.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = Range<usize>> {
+        self.dirty()
+            .filter(|(page, copy)| {
+                // SAFETY: both pages are mapped; nothing writes to them meanwhile.
+                let bytes = |start: usize| unsafe { std::slice::from_raw_parts(start as *const u8, PAGE) };
+                bytes(page.start) != bytes(*copy)
+            })
+            .map(|(page, _)| page)
+    }
+
+    /// The pages that were written since the exploration began, and where their copies lie.
+    fn dirty(&self) -> impl Iterator<Item = (Range<usize>, usize)> {
         self.dirty.iter().map(|&(region, page)| {
-            let start = self.regions[region as usize].memory.start + page as usize * PAGE;
-            start..start + PAGE
+            let (region, offset) = (&self.regions[region as usize], page as usize * PAGE);
+            let start = region.memory.start + offset;
+            (start..start + PAGE, region.copies + offset)
         })
+    }
+
+    /// Adds what differs from the state to which everything is rolled back.
+    pub(crate) fn add_changes(&self, image: &mut Image) {
+        // SAFETY: both pages are mapped; no code under test runs now.
+        self.dirty().for_each(|(page, copy)| unsafe { image.add_changes(page, copy) });
     }
 
     /// Writes back every page that was written since the exploration began.
     pub fn roll_back(&self) {
-        for &(region, page) in &self.dirty {
-            let region = &self.regions[region as usize];
-            let offset = page as usize * PAGE;
+        for (page, copy) in self.dirty() {
             // SAFETY: the page was made writable when it was saved; no code under test runs now.
-            unsafe {
-                ptr::copy_nonoverlapping(
-                    (region.copies + offset) as *const u8,
-                    (region.memory.start + offset) as *mut u8,
-                    PAGE,
-                );
-            }
+            unsafe { ptr::copy_nonoverlapping(copy as *const u8, page.start as *mut u8, PAGE) };
         }
     }
 }

@@ -28,7 +28,7 @@ const KEPT: usize = if cfg!(test) { 4 } else { 16 };
 const MOST_STALE: u8 = 2;
 
 /// The stores to one location.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct History {
     /// In modification order; never empty. The last is what memory holds.
     stores: Vec<Store>,
@@ -38,7 +38,7 @@ pub(super) struct History {
     stale: Vec<Stale>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Store {
     /// Which it is of all stores of the execution.
     number: StoreId,

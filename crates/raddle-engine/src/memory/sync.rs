@@ -59,7 +59,7 @@ impl Clone for View {
 }
 
 /// The synchronisation state of one thread.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct ThreadView {
     /// What happened before the thread's next step.
     current: View,
@@ -79,6 +79,38 @@ pub struct Sync {
     /// `fences`.
     seen_by_fences: Vec<Clock>,
     fences: u32,
+}
+
+impl Clone for ThreadView {
+    fn clone(&self) -> ThreadView {
+        let mut copy = ThreadView::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory.
+    #[inline]
+    fn clone_from(&mut self, other: &ThreadView) {
+        self.current.clone_from(&other.current);
+        self.acquirable.clone_from(&other.acquirable);
+        self.released.clone_from(&other.released);
+    }
+}
+
+impl Clone for Sync {
+    /// Copies what belongs to the current execution.
+    fn clone(&self) -> Sync {
+        let mut copy = Sync::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &Sync) {
+        (self.alive, self.fences) = (other.alive, other.fences);
+        other.threads[..other.alive].clone_into(&mut self.threads);
+        other.seen_by_fences[..other.fences as usize].clone_into(&mut self.seen_by_fences);
+    }
 }
 
 impl Sync {

@@ -42,7 +42,7 @@ struct Slot {
     first: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     place: Place,
     /// The next place of the line.
@@ -59,6 +59,23 @@ impl Default for Table {
             entries: Vec::new(),
             used_entries: 0,
         }
+    }
+}
+
+impl Clone for Table {
+    /// Copies what belongs to the current execution.
+    fn clone(&self) -> Table {
+        let mut copy = Table::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &Table) {
+        self.slots.clone_from(&other.slots);
+        (self.generation, self.used_slots) = (other.generation, other.used_slots);
+        self.used_entries = other.used_entries;
+        other.entries[..other.used_entries].clone_into(&mut self.entries);
     }
 }
 

@@ -78,6 +78,21 @@ pub trait Choose: FnMut(usize) -> usize {}
 
 impl<F: FnMut(usize) -> usize> Choose for F {}
 
+impl Clone for Memory {
+    fn clone(&self) -> Memory {
+        let mut copy = Memory::new(self.model);
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the allocations.
+    fn clone_from(&mut self, other: &Memory) {
+        self.sync.clone_from(&other.sync);
+        self.table.clone_from(&other.table);
+        (self.model, self.stores, self.latest) = (other.model, other.stores, other.latest);
+    }
+}
+
 impl Memory {
     /// Memory that follows this model.
     pub fn new(model: Model) -> Memory {

@@ -32,6 +32,19 @@ pub struct Races {
     calls: Vec<Calls>,
     /// Further accesses of places that have no room for them.
     more: Vec<Vec<Noted>>,
+    /// The addresses of the places that hold accesses of this execution.
+    used: Vec<usize>,
+}
+
+/// What is known of the accesses that an execution has made so far.
+#[derive(Debug, Default)]
+pub(crate) struct SoFar {
+    base: u32,
+    latest: u32,
+    noted: Vec<u32>,
+    calls: Vec<Calls>,
+    more: Vec<Vec<Noted>>,
+    places: Vec<(usize, Place)>,
 }
 
 /// An access at a moment, as the thread that makes it sees it.
@@ -65,11 +78,46 @@ impl Races {
         self.base = self.latest;
         self.calls.clear();
         self.more.clear();
+        self.used.clear();
         if self.base > LAST_TIME {
             self.shadow = Shadow::default();
             self.base = 0;
             self.latest = 0;
             self.noted.clear();
+        }
+    }
+
+    /// Says what is known now.
+    pub(crate) fn so_far(&mut self, known: &mut SoFar) {
+        let Races { shadow, base, latest, noted, calls, more, used } = self;
+        (known.base, known.latest) = (*base, *latest);
+        known.noted.clone_from(noted);
+        known.calls.clone_from(calls);
+        known.more.clone_from(more);
+        known.places.clear();
+        // SAFETY: places stay where they are as long as the shadow.
+        known.places.extend(used.iter().map(|&at| (at, unsafe { *shadow.place(at) })));
+    }
+
+    /// Begins an execution that has made the accesses that are known.
+    pub(crate) fn take_up(&mut self, known: &SoFar) {
+        self.begin();
+        let (old, new) = (known.base, self.base);
+        let moved = |time: u32| if time > old { time - old + new } else { 0 };
+        self.latest = moved(known.latest).max(new);
+        self.noted.clear();
+        self.noted.extend(known.noted.iter().map(|&time| moved(time)));
+        self.calls.extend_from_slice(&known.calls);
+        for more in &known.more {
+            self.more
+                .push(more.iter().map(|noted| Noted { epoch: noted.epoch.moved(moved), ..*noted }).collect());
+        }
+        for &(at, place) in &known.places {
+            let epochs = place.epochs.map(|epoch| epoch.moved(moved));
+            let more_of = if place.more_of == old + 1 { new + 1 } else { 0 };
+            // SAFETY: as above.
+            unsafe { *self.shadow.place(at) = Place { epochs, more_of, used_in: new + 1, ..place } };
+            self.used.push(at);
         }
     }
 
@@ -234,6 +282,10 @@ impl Races {
             }
             None => self.note_more(place, Noted { epoch, calls: number }, knows),
         }
+        if place.used_in != base + 1 {
+            place.used_in = base + 1;
+            self.used.push(address);
+        }
         let thread = usize::from(epoch.thread());
         if self.noted.len() <= thread {
             self.noted.resize(thread + 1, 0);
@@ -285,7 +337,7 @@ impl Races {
 const PLACE: usize = 4;
 
 /// The accesses to eight bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 struct Place {
     epochs: [Epoch; PLACE],
@@ -295,6 +347,8 @@ struct Place {
     more_of: u32,
     /// Where each access was made: numbers in [`Races::calls`].
     calls: [u32; PLACE],
+    /// The base of the execution that last noted an access, plus one.
+    used_in: u32,
 }
 
 // All of it is read at once.
@@ -329,6 +383,14 @@ impl Epoch {
     #[inline(always)]
     fn time(self) -> u32 {
         self.0 as u32
+    }
+
+    /// The same access at the time that `moved` makes of its own; none, if that is 0.
+    fn moved(self, moved: impl Fn(u32) -> u32) -> Epoch {
+        match moved(self.time()) {
+            0 => Epoch::NONE,
+            time => Epoch(self.0 & !u64::from(u32::MAX) | u64::from(time)),
+        }
     }
 
     #[inline(always)]

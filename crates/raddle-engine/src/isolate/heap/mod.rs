@@ -16,6 +16,7 @@ use self::bump::Arena;
 pub(crate) use self::slot::Record;
 pub use self::slot::Refusal;
 use self::slot::Slot;
+use super::image::Image;
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::sys;
 use crate::thread::ThreadId;
@@ -185,6 +186,20 @@ pub fn begin(policy: Policy) {
 /// Empties the heaps of the first threads.
 pub fn reset(threads: usize) {
     slots(threads).for_each(Slot::reset);
+}
+
+/// Adds all that is in the heaps of the first threads and known of it, to be written back when they are empty. False if that is
+/// more than `most` bytes, or more than memory.
+pub(crate) fn add_to(image: &mut Image, threads: usize, most: usize) -> bool {
+    let pieces = || slots(threads).filter_map(|slot| slot.pieces());
+    if slots(threads).any(|slot| slot.is_protected())
+        || pieces().flatten().map(|piece| piece.len()).sum::<usize>() > most
+    {
+        return false;
+    }
+    // SAFETY: the used parts of mapped slots; no code under test runs now.
+    pieces().flatten().for_each(|piece| unsafe { image.add(piece) });
+    true
 }
 
 /// The blocks that the first threads allocated and nobody freed.

@@ -13,6 +13,8 @@
 //!
 //! Nothing is cleared when an execution ends but the positions: what the index says of memory beyond them does not count.
 
+use std::mem::offset_of;
+use std::ops::Range;
 use std::ptr;
 
 use super::{Block, CLASSES, Policy, capacity_of, class_of};
@@ -164,6 +166,29 @@ impl Slot {
         self.next = self.start;
         self.next_large = self.start + ZONE;
         self.count = 0;
+    }
+
+    /// Whether some of its memory cannot be read.
+    pub(super) fn is_protected(&self) -> bool {
+        self.any_protected
+    }
+
+    /// The memory that an empty slot needs to become what this one is. None if it is empty.
+    pub(super) fn pieces(&self) -> Option<[Range<usize>; 6]> {
+        let from = |start: usize, len: usize| start..start + len;
+        let (small, large) = (self.next - self.start, self.next_large - self.start - ZONE);
+        let own = ptr::from_ref(self).addr();
+        let own_len = if self.any_free { size_of::<Slot>() } else { offset_of!(Slot, free) };
+        (self.count > 0).then(|| {
+            [
+                from(own, own_len),
+                from(self.record(1).addr(), self.count * size_of::<Record>()),
+                from(self.start, small),
+                from(self.start + SMALL_INDEX, small / GRANULE * 4),
+                from(self.start + ZONE, large),
+                from(self.start + LARGE_INDEX, large / PAGE * 4),
+            ]
+        })
     }
 
     #[inline]
