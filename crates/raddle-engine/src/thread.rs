@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 
 use crate::coroutine::Context;
 use crate::event::Pending;
@@ -82,7 +83,10 @@ pub struct VThread {
     /// Its number.
     pub id: ThreadId,
     /// How it stands in the current execution.
-    pub(crate) run: Run,
+    run: Run,
+    /// How it stood when that was last copied, and whether anything may have changed since.
+    copied: Option<Rc<Run>>,
+    changed: bool,
     /// What it has read since it last wrote, unless the search is exhaustive.
     pub(crate) spin: SpinWatch,
     /// Where it last paused, while a trace is recorded.
@@ -159,9 +163,9 @@ pub struct Run {
 )]
 pub(crate) type Threads = Vec<Box<VThread>>;
 
-impl Run {
+impl Default for Run {
     /// Of a thread that has yet to be made.
-    fn none() -> Run {
+    fn default() -> Run {
         Run {
             state: State::Finished,
             pending: Pending::NOTHING,
@@ -196,7 +200,7 @@ impl Run {
 
 impl Clone for Run {
     fn clone(&self) -> Run {
-        let mut copy = Run::none();
+        let mut copy = Run::default();
         copy.clone_from(self);
         copy
     }
@@ -230,6 +234,7 @@ impl Deref for VThread {
 impl DerefMut for VThread {
     #[inline]
     fn deref_mut(&mut self) -> &mut Run {
+        self.changed = true;
         &mut self.run
     }
 }
@@ -240,13 +245,40 @@ impl VThread {
         heap::map(id);
         VThread {
             id: id as ThreadId,
-            run: Run::none(),
+            run: Run::default(),
+            copied: None,
+            changed: true,
             spin: SpinWatch::default(),
             paused_at: Vec::new(),
             slot,
             stack: slot,
             lender: Lender::start(id),
             os_thread: None,
+        }
+    }
+
+    /// Says how the thread stands now.
+    pub(crate) fn copy_to(&mut self, to: &mut Rc<Run>) {
+        if self.changed {
+            // It may be the one that is written to.
+            self.copied = None;
+            match Rc::get_mut(to) {
+                Some(to) => to.clone_from(&self.run),
+                None => *to = Rc::new(self.run.clone()),
+            }
+            self.changed = false;
+            self.copied = Some(Rc::clone(to));
+        } else if let Some(copied) = &self.copied {
+            to.clone_from(copied);
+        }
+    }
+
+    /// Lets the thread stand as it did.
+    pub(crate) fn take_up(&mut self, run: &Rc<Run>) {
+        if self.changed || !self.copied.as_ref().is_some_and(|copied| Rc::ptr_eq(copied, run)) {
+            self.run.clone_from(run);
+            self.copied = Some(Rc::clone(run));
+            self.changed = false;
         }
     }
 

@@ -28,10 +28,20 @@ pub(crate) struct RaceDetector {
     suppressed: HashMap<Calls, bool>,
     /// What each event of an execution graph hands on, and the latest event and its time: graphs do not contain all that
     /// orders accesses (counts of references), so that clocks are kept beside them.
-    messages: Vec<Message>,
+    messages: Vec<Sent>,
     /// How many messages belong to the current execution; the memory of the rest is kept.
     sent: usize,
+    /// The number of the latest message of all executions.
+    number: u64,
     latest: Option<(Event, u32)>,
+}
+
+/// What an event hands on.
+#[derive(Debug, Default)]
+struct Sent {
+    /// Tells messages apart that are not empty; 0 for those that are.
+    number: u64,
+    message: Message,
 }
 
 /// What is known of the accesses that an execution has made so far.
@@ -39,7 +49,8 @@ pub(crate) struct RaceDetector {
 pub(super) struct Accesses {
     races: race::SoFar,
     shared: Vec<bool>,
-    messages: Vec<Message>,
+    messages: Vec<Sent>,
+    sent: usize,
 }
 
 /// Says whether races at these return addresses are not to be reported.
@@ -89,12 +100,20 @@ impl Engine {
         // Some events are only notes, and send nothing.
         let next = id as usize + 1;
         if detector.messages.len() < next {
-            detector.messages.resize_with(next, Message::default);
+            detector.messages.resize_with(next, Sent::default);
         }
-        detector.messages[detector.sent..next].iter_mut().for_each(Message::clear);
+        for sent in &mut detector.messages[detector.sent..next] {
+            sent.number = 0;
+            sent.message.clear();
+        }
         detector.sent = next;
-        let (before, message) = detector.messages[..next].split_at_mut(next - 1);
-        let (source, message) = (before.get(event.rf as usize), &mut message[0]);
+        detector.number += 1;
+        let (before, Sent { number, message }) = match &mut detector.messages[..next] {
+            [before @ .., last] => (before, last),
+            [] => return,
+        };
+        *number = detector.number;
+        let source = before.get(event.rf as usize).map(|source| &source.message);
         match event.access {
             // It is followed where it is made, whether it is an event or not.
             Step::Fence | Step::Begin | Step::TimedOut => {}
@@ -375,12 +394,28 @@ impl Engine {
     }
 }
 
+impl Sent {
+    /// Makes the first of the others the same. Most often they are, because executions begin alike.
+    fn copy(messages: &[Sent], others: &mut Vec<Sent>) {
+        if others.len() < messages.len() {
+            others.resize_with(messages.len(), Sent::default);
+        }
+        for (other, sent) in others.iter_mut().zip(messages) {
+            if other.number != sent.number {
+                other.number = sent.number;
+                other.message.clone_from(&sent.message);
+            }
+        }
+    }
+}
+
 impl RaceDetector {
     /// Says what is known now.
     pub(super) fn so_far(&mut self, known: &mut Accesses) {
         self.races.so_far(&mut known.races);
         known.shared.clone_from(&self.shared);
-        self.messages[..self.sent].clone_into(&mut known.messages);
+        Sent::copy(&self.messages[..self.sent], &mut known.messages);
+        known.sent = self.sent;
     }
 
     /// The execution, which has just begun, has made the accesses that are known.
@@ -388,13 +423,8 @@ impl RaceDetector {
         self.races.take_up(&known.races);
         self.shared.clone_from(&known.shared);
         GLOBAL.stacks_are_shared.set(self.shared.contains(&true));
-        self.sent = known.messages.len();
-        if self.messages.len() < self.sent {
-            self.messages.resize_with(self.sent, Message::default);
-        }
-        for (message, known) in self.messages.iter_mut().zip(&known.messages) {
-            message.clone_from(known);
-        }
+        Sent::copy(&known.messages[..known.sent], &mut self.messages);
+        self.sent = known.sent;
     }
 
     /// Whether an access to the memory of thread `owner` cannot race. From the first access of another thread on, all can.

@@ -35,7 +35,7 @@ use crate::time::Clock;
 pub(crate) struct Checkpoint {
     /// Stacks, thread-locals, heaps, and what was changed of the memory that existed before.
     image: Image,
-    threads: Vec<Run>,
+    threads: Vec<Rc<Run>>,
     current: ThreadId,
     runnable: Vec<ThreadId>,
     steps: u64,
@@ -128,10 +128,10 @@ impl Engine {
             pages.add_changes(image);
         }
         self.borrowed.add_changes(image);
-        to.threads.truncate(self.alive);
-        let (known, new) = self.threads[..self.alive].split_at(to.threads.len());
-        to.threads.iter_mut().zip(known).for_each(|(to, thread)| to.clone_from(&thread.run));
-        to.threads.extend(new.iter().map(|thread| thread.run.clone()));
+        to.threads.resize_with(self.alive, Rc::default);
+        for (to, thread) in to.threads.iter_mut().zip(&mut self.threads) {
+            thread.copy_to(to);
+        }
         (to.current, to.steps, to.switches) = (self.current, self.steps, self.switches);
         to.waited = self.waited;
         to.runnable.clone_from(&self.runnable);
@@ -169,7 +169,7 @@ impl Engine {
         unsafe { image.write_back() };
         self.alive = threads.len();
         for (thread, run) in self.threads.iter_mut().zip(threads) {
-            thread.run.clone_from(run);
+            thread.take_up(run);
         }
         self.runnable.clone_from(runnable);
         (self.current, self.steps, self.switches, self.waited) = (*current, *steps, *switches, *waited);

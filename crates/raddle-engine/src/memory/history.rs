@@ -28,7 +28,7 @@ const KEPT: usize = if cfg!(test) { 4 } else { 16 };
 const MOST_STALE: u8 = 2;
 
 /// The stores to one location.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct History {
     /// In modification order; never empty. The last is what memory holds.
     stores: Vec<Store>,
@@ -74,6 +74,21 @@ impl Store {
         let fences = (order == Order::SeqCst).then(|| sync.fences());
         let Stored { number, value } = stored;
         Store { number, value, message, writer: thread, time: sync.now(thread), fences, is_rmw: false }
+    }
+}
+
+impl Clone for History {
+    fn clone(&self) -> History {
+        let mut copy = History::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &History) {
+        self.stores.clone_from(&other.stores);
+        self.seen.clone_from(&other.seen);
+        self.stale.clone_from(&other.stale);
     }
 }
 

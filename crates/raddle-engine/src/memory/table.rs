@@ -42,7 +42,7 @@ struct Slot {
     first: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Entry {
     place: Place,
     /// The next place of the line.
@@ -62,6 +62,18 @@ impl Default for Table {
     }
 }
 
+impl Clone for Entry {
+    fn clone(&self) -> Entry {
+        Entry { place: self.place, next: self.next, history: self.history.clone() }
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &Entry) {
+        (self.place, self.next) = (other.place, other.next);
+        self.history.clone_from(&other.history);
+    }
+}
+
 impl Clone for Table {
     /// Copies what belongs to the current execution.
     fn clone(&self) -> Table {
@@ -75,7 +87,10 @@ impl Clone for Table {
         self.slots.clone_from(&other.slots);
         (self.generation, self.used_slots) = (other.generation, other.used_slots);
         self.used_entries = other.used_entries;
-        other.entries[..other.used_entries].clone_into(&mut self.entries);
+        let (known, new) =
+            other.entries[..other.used_entries].split_at(other.used_entries.min(self.entries.len()));
+        self.entries.iter_mut().zip(known).for_each(|(entry, known)| entry.clone_from(known));
+        self.entries.extend_from_slice(new);
     }
 }
 
