@@ -210,6 +210,8 @@ pub struct Engine {
     pub look_back: Vec<u16>,
     /// Events so far.
     pub steps: u64,
+    /// How many of them another execution had made, where this one began.
+    pub(crate) begun_at: u64,
     /// Changes of thread so far.
     pub switches: u64,
     /// Events of the current thread since it began to run, at which others could have.
@@ -293,6 +295,7 @@ impl Engine {
             schedule: Vec::with_capacity(1024),
             look_back: Vec::new(),
             steps: 0,
+            begun_at: 0,
             switches: 0,
             in_a_row: 0,
             memory_of_round: None,
@@ -493,6 +496,7 @@ impl Engine {
         }
         self.forget_accesses();
         self.steps = 0;
+        self.begun_at = 0;
         self.switches = 0;
         self.in_a_row = 0;
         self.outcome = None;

@@ -127,6 +127,8 @@ pub struct SearchReport {
     pub assumed: bool,
     /// Events of all executions made in this process.
     pub steps: u64,
+    /// How many of them were made: executions of an exhaustive search begin where earlier ones were.
+    pub steps_made: u64,
     /// Changes of thread in all executions made in this process.
     pub switches: u64,
     /// How many executions there were of each kind that the judge told apart.
@@ -365,8 +367,8 @@ impl<'a> Search<'a> {
                 let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time / parts);
                 made >= effort.executions / u64::from(parts) || (has_ticked && is_late())
             };
-            if may_estimate && self.wants_estimate(due, report.steps, is_spent(2)) {
-                due = due.max(report.steps) * estimate::TIMES_MORE;
+            if may_estimate && self.wants_estimate(due, report.steps_made, is_spent(2)) {
+                due = due.max(report.steps_made) * estimate::TIMES_MORE;
                 report.failure = self.estimate(body, judge, &mut report);
                 let prospect = self.prospect(made, begin.elapsed());
                 if let Some(team) = team {
@@ -528,6 +530,7 @@ impl<'a> Search<'a> {
         let engine = unsafe { &mut *self.engine };
         engine.strategy.end(engine.schedule.len());
         report.steps += engine.steps;
+        report.steps_made += engine.steps - engine.begun_at;
         report.switches += engine.switches;
         if matches!(outcome, Outcome::Again | Outcome::Exceeded) {
             report.executions -= 1;

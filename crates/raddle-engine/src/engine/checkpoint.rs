@@ -173,6 +173,7 @@ impl Engine {
         }
         self.runnable.clone_from(runnable);
         (self.current, self.steps, self.switches, self.waited) = (*current, *steps, *switches, *waited);
+        self.begun_at = *steps;
         self.memory.clone_from(memory);
         if let Some(detector) = &mut self.detector {
             detector.take_up(accesses);

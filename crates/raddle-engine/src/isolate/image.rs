@@ -54,6 +54,9 @@ impl Image {
                 let differs = new.iter().zip(&old).fold(0, |all, (new, old)| all | (new ^ old)) != 0;
                 changed(line * LINE, LINE, differs);
             }
+            if rest == 0 {
+                return;
+            }
             let bytes = |start: usize| std::slice::from_raw_parts((start + lines * LINE) as *const u8, rest);
             changed(lines * LINE, rest, bytes(memory.start) != bytes(copy));
         }

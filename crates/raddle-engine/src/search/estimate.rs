@@ -68,11 +68,11 @@ impl Search<'_> {
         judge: &mut Judge<'_>,
         report: &mut SearchReport,
     ) -> Option<Found> {
-        let most = report.steps.max(FIRST) / PART;
+        let most = report.steps_made.max(FIRST) / PART;
         let mut made = SearchReport::default();
         let mut failure = None;
         self.graphs()?.begin_descents(self.config.seed);
-        while failure.is_none() && made.steps < most && !self.graphs()?.is_well_estimated() {
+        while failure.is_none() && made.steps_made < most && !self.graphs()?.is_well_estimated() {
             self.graphs()?.begin();
             made.executions = 1;
             failure = self.execute_here(body, judge, report.executions, &mut made);
