@@ -97,6 +97,24 @@ impl Frame {
         })
     }
 
+    /// How many points are kept that the frame below does not have.
+    fn own_points(&self) -> usize {
+        match self.same {
+            usize::MAX => self.kept.len(),
+            same => self.kept.iter().filter(|kept| kept.made > same).count(),
+        }
+    }
+
+    /// Executions then make a few events again.
+    fn forget_every_other_point(&mut self, spare: &mut Vec<Rc<Kept>>) {
+        let mut goes = false;
+        let forgotten = self.kept.extract_if(.., |_| {
+            goes = !goes;
+            goes
+        });
+        spare.extend(forgotten.filter(|kept| Rc::strong_count(kept) == 1));
+    }
+
     /// Removes all but the first events.
     fn truncate(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
         self.graph.truncate(len);
@@ -125,7 +143,7 @@ pub(crate) struct Kept {
 }
 
 /// At most so many are kept: each is about as large as the memory of an execution.
-const MOST_KEPT: usize = 1000;
+const MOST_KEPT: usize = if cfg!(debug_assertions) { 16 } else { 256 };
 
 /// A read that made a thread go round, when it comes after this past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -513,11 +531,14 @@ impl Exhaustive {
         self.foreseen.is_none_or(|effect| effect < id)
             && (frame.same == id as usize || frame.has_work_at(id))
             && frame.kept.last().is_none_or(|kept| kept.made < id as usize)
-            && self.frames.iter().map(|frame| frame.kept.len()).sum::<usize>() < MOST_KEPT
     }
 
     /// A point that is not needed any more, to be made another.
     pub(crate) fn spare_point(&mut self) -> Rc<Kept> {
+        let all = || self.frames.iter().map(Frame::own_points).sum::<usize>();
+        if self.spare_kept.is_empty() && all() >= MOST_KEPT {
+            self.frames.iter_mut().for_each(|frame| frame.forget_every_other_point(&mut self.spare_kept));
+        }
         self.spare_kept.pop().unwrap_or_default()
     }
 
