@@ -13,6 +13,9 @@
 //! What is between two events of a thread happens when the first of them is made, whatever other threads do later. So how
 //! everything stands depends on the events alone, and not on how the search came to them; what the search does know of the
 //! rest of the graph is not part of it.
+//!
+//! A step of a thread may therefore return several times. Hooks hold no memory of the engine while they take one: it would be freed
+//! as often.
 
 use std::mem;
 use std::rc::Rc;

@@ -67,11 +67,16 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
 
 pub(super) fn wake_at(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
     point_at_queue(engine, address);
-    let woken = wake_waiters(engine, address, count, mask);
+    let mut woken = wake_waiters(engine, address, count, mask);
+    let number = woken.len() as u32;
+    if engine.trace.is_none() {
+        // The step that follows may return several times, in as many executions.
+        woken = Vec::new();
+    }
     leave_queue(engine, address);
     engine.remember_unseen_synchronisation();
-    engine.record(|| Action::Wake { address, woken: woken.clone() });
-    woken.len() as u32
+    engine.record(|| Action::Wake { address, woken });
+    number
 }
 
 /// Wakes up to `wake` threads at `from` and lets up to `requeue` others wait at `to` from now on. Returns how many were
