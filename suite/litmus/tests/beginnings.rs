@@ -131,11 +131,12 @@ fn all_that_a_program_remembers() {
 
 #[test]
 fn threads_that_wait_for_each_other_and_for_the_clock() {
+    const WAITED_FOR: usize = 2;
     for model in Model::ALL {
         let report = explorer(model).run(|| {
             let (turns, woken) = (Mutex::new(Vec::new()), Condvar::new());
             thread::scope(|scope| {
-                for thread in 0..THREADS {
+                for thread in 0..WAITED_FOR {
                     let (turns, woken) = (&turns, &woken);
                     scope.spawn(move || {
                         turns.lock().unwrap().push(thread);
@@ -143,7 +144,7 @@ fn threads_that_wait_for_each_other_and_for_the_clock() {
                         woken.notify_all();
                     });
                 }
-                let all = |turns: &mut Vec<usize>| turns.len() < THREADS * STEPS;
+                let all = |turns: &mut Vec<usize>| turns.len() < WAITED_FOR * STEPS;
                 drop(woken.wait_while(turns.lock().unwrap(), all).unwrap());
                 let begin = Instant::now();
                 thread::sleep(Duration::from_secs(60));
@@ -152,7 +153,7 @@ fn threads_that_wait_for_each_other_and_for_the_clock() {
             turns.into_inner().unwrap()
         });
         assert!(report.complete);
-        assert_eq!(report.outcomes.len() as u64, ORDERS, "{model:?}");
+        assert_eq!(report.outcomes.len(), 6, "{model:?}");
     }
 }
 
