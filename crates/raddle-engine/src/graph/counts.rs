@@ -113,28 +113,38 @@ pub(super) struct Counts {
     drops: bool,
     /// The counts that are looked at.
     exact: Vec<usize>,
-    /// How the accesses of this execution to counts, and to locks of `RwLock`, were made.
-    pub(super) made: Vec<u16>,
     /// What was learned since somebody last asked.
     lesson: Option<Lesson>,
-    /// The counts of this execution that the user marked, and whether the last handle was given up.
+    /// What the execution has done so far.
+    pub(super) so_far: SoFar,
+}
+
+/// What an execution has done to counts.
+#[derive(Debug, Default)]
+pub(super) struct SoFar {
+    /// How its accesses to counts, and to locks of `RwLock`, were made.
+    pub(super) made: Vec<u16>,
+    /// The counts that the user marked, and whether the last handle was given up.
     marked: Vec<(usize, bool)>,
+}
+
+impl Clone for SoFar {
+    fn clone(&self) -> SoFar {
+        SoFar { made: self.made.clone(), marked: self.marked.clone() }
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &SoFar) {
+        let SoFar { made, marked } = other;
+        self.made.clone_from(made);
+        self.marked.clone_from(marked);
+    }
 }
 
 impl Counts {
     pub(super) fn begin(&mut self) {
-        self.made.clear();
-        self.marked.clear();
-    }
-
-    /// Says how the accesses were made so far.
-    pub(super) fn so_far(&self, known: &mut Vec<u16>) {
-        known.clone_from(&self.made);
-    }
-
-    /// The execution, which has just begun, has come so far.
-    pub(super) fn take_up(&mut self, known: &[u16]) {
-        self.made.extend_from_slice(known);
+        self.so_far.made.clear();
+        self.so_far.marked.clear();
     }
 
     pub(super) fn save(&self, words: &mut Vec<u64>) {
@@ -149,9 +159,9 @@ impl Counts {
 
     /// How the accesses of the execution were made, up to the last that was an event.
     pub(super) fn schedule(&self) -> Vec<u16> {
-        let events =
-            self.made.iter().rposition(|&made| made != Counting::Apart as u16).map_or(0, |last| last + 1);
-        self.made[..events].to_vec()
+        let made = &self.so_far.made;
+        let last = made.iter().rposition(|&made| made != Counting::Apart as u16);
+        made[..last.map_or(0, |last| last + 1)].to_vec()
     }
 }
 
@@ -169,7 +179,7 @@ impl Exhaustive {
             _ => self.places.mark_count(count),
         };
         let counting = match &self.script {
-            Some(script) => match script.schedule.counts.get(self.references.made.len()) {
+            Some(script) => match script.schedule.counts.get(self.references.so_far.made.len()) {
                 Some(1) => Counting::Drop,
                 Some(2) => Counting::Exact,
                 _ => Counting::Apart,
@@ -197,7 +207,7 @@ impl Exhaustive {
                 }
             }
         };
-        self.references.made.push(counting as u16);
+        self.references.so_far.made.push(counting as u16);
         Ok(counting)
     }
 
@@ -211,13 +221,13 @@ impl Exhaustive {
 
     /// A thread is about to change a count that the user marked. Counts that go on after the last handle was given up are none.
     pub(crate) fn mark_count(&mut self, count: usize) -> Result<(), Anew> {
-        match self.references.marked.iter().find(|marked| marked.0 == count) {
+        match self.references.so_far.marked.iter().find(|marked| marked.0 == count) {
             Some((_, true)) if self.script.is_none() && !self.references.exact.contains(&count) => {
                 Err(self.learn(Lesson::Exact(count)))
             }
             Some(_) => Ok(()),
             None => {
-                self.references.marked.push((count, false));
+                self.references.so_far.marked.push((count, false));
                 Ok(())
             }
         }
@@ -225,12 +235,13 @@ impl Exhaustive {
 
     /// Whether it is a count that the user marked.
     pub(crate) fn is_marked_count(&self, count: usize) -> bool {
-        self.references.marked.iter().any(|marked| marked.0 == count)
+        self.references.so_far.marked.iter().any(|marked| marked.0 == count)
     }
 
     /// The last handle of a count that the user marked is given up.
     pub(crate) fn note_last_of_marked(&mut self, count: usize) {
         self.references
+            .so_far
             .marked
             .iter_mut()
             .filter(|marked| marked.0 == count)
@@ -239,8 +250,8 @@ impl Exhaustive {
 
     /// Takes out a count in this memory that the user marked.
     pub(crate) fn take_marked_count(&mut self, memory: &Range<usize>) -> Option<usize> {
-        let at = self.references.marked.iter().position(|(count, _)| memory.contains(count))?;
-        Some(self.references.marked.swap_remove(at).0)
+        let at = self.references.so_far.marked.iter().position(|(count, _)| memory.contains(count))?;
+        Some(self.references.so_far.marked.swap_remove(at).0)
     }
 
     /// Whether accesses to the address are counted.

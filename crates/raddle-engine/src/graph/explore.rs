@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::bound::{Bound, Waits};
-use super::counts::Counts;
+use super::counts::{self, Counts};
 use super::estimate::{Descent, Tally};
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::places::{self, Found, Places};
@@ -137,7 +137,7 @@ pub(crate) struct Kept {
     /// How many events there were.
     made: usize,
     places: places::SoFar,
-    counts: Vec<u16>,
+    counts: counts::SoFar,
     /// Everything else.
     pub(crate) machine: Checkpoint,
 }
@@ -548,7 +548,7 @@ impl Exhaustive {
         let kept = Rc::get_mut(&mut point).expect("it is spare");
         kept.made = id as usize;
         self.places.before_latest(&mut kept.places);
-        self.references.so_far(&mut kept.counts);
+        kept.counts.clone_from(&self.references.so_far);
         for frame in self.frames.iter_mut().rev() {
             let at = frame.kept.partition_point(|other| other.made < point.made);
             if frame.kept.get(at).is_none_or(|other| other.made > point.made) {
@@ -566,7 +566,7 @@ impl Exhaustive {
         let kept = Rc::clone(self.frames.last()?.kept.last()?);
         self.made = kept.made;
         self.places.take_up(&kept.places);
-        self.references.take_up(&kept.counts);
+        self.references.so_far.clone_from(&kept.counts);
         Some(kept)
     }
 

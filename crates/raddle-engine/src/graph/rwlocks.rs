@@ -102,7 +102,7 @@ impl Exhaustive {
     ) -> Result<Locking, Anew> {
         let locking = match &self.script {
             Some(script) => {
-                let number = script.schedule.counts.get(self.references.made.len());
+                let number = script.schedule.counts.get(self.references.so_far.made.len());
                 number.and_then(|&number| Locking::from_number(number)).unwrap_or(UNKNOWN)
             }
             None => {
@@ -126,7 +126,7 @@ impl Exhaustive {
                 Locking { whole, number: number as u16 }
             }
         };
-        self.references.made.push(locking.to_number());
+        self.references.so_far.made.push(locking.to_number());
         Ok(locking)
     }
 
