@@ -8,12 +8,13 @@ use crate::judge::Judge;
 
 /// Events of a search before it is first estimated: what ends sooner needs no estimate. Then again after each so many times more,
 /// up to this many: by then it is known, or will not be.
-pub(super) const FIRST: u64 = 250_000;
+pub(super) const FIRST: u64 = 50_000;
 pub(super) const TIMES_MORE: u64 = 4;
 const LAST: u64 = FIRST * TIMES_MORE.pow(3);
 
-/// Which part of the events of a search may be made again to estimate it.
+/// Which part of the events of a search may be made again to estimate it, and how many in any case.
 const PART: u64 = 8;
+const LEAST: u64 = 12_500;
 
 /// So many times more than there is room for is too much even if the estimate is wrong.
 const FAR: f64 = 10.0;
@@ -68,7 +69,7 @@ impl Search<'_> {
         judge: &mut Judge<'_>,
         report: &mut SearchReport,
     ) -> Option<Found> {
-        let most = report.steps_made.max(FIRST) / PART;
+        let most = (report.steps_made / PART).max(LEAST);
         let mut made = SearchReport::default();
         let mut failure = None;
         self.graphs()?.begin_descents(self.config.seed);
