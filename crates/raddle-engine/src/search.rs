@@ -367,8 +367,8 @@ impl<'a> Search<'a> {
                 let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time / parts);
                 made >= effort.executions / u64::from(parts) || (has_ticked && is_late())
             };
-            if may_estimate && self.wants_estimate(due, report.steps_made, is_spent(2)) {
-                due = due.max(report.steps_made) * estimate::TIMES_MORE;
+            if may_estimate && self.wants_estimate(due, report.steps, is_spent(2)) {
+                due = due.max(report.steps) * estimate::TIMES_MORE;
                 report.failure = self.estimate(body, judge, &mut report);
                 let prospect = self.prospect(made, begin.elapsed());
                 if let Some(team) = team {

@@ -8,13 +8,13 @@ use crate::judge::Judge;
 
 /// Events of a search before it is first estimated: what ends sooner needs no estimate. Then again after each so many times more,
 /// up to this many: by then it is known, or will not be.
-pub(super) const FIRST: u64 = 50_000;
+pub(super) const FIRST: u64 = 250_000;
 pub(super) const TIMES_MORE: u64 = 4;
 const LAST: u64 = FIRST * TIMES_MORE.pow(3);
 
-/// Which part of the events of a search may be made again to estimate it, and how many in any case.
+/// Which part of the events of a search may be made again to estimate it. After the first time, only those count that are made:
+/// executions of a search begin later than those that estimate it.
 const PART: u64 = 8;
-const LEAST: u64 = 12_500;
 
 /// So many times more than there is room for is too much even if the estimate is wrong.
 const FAR: f64 = 10.0;
@@ -69,11 +69,12 @@ impl Search<'_> {
         judge: &mut Judge<'_>,
         report: &mut SearchReport,
     ) -> Option<Found> {
-        let most = (report.steps_made / PART).max(LEAST);
+        let may_go_on =
+            |made: &SearchReport| made.steps < FIRST / PART || made.steps_made < report.steps_made / PART;
         let mut made = SearchReport::default();
         let mut failure = None;
         self.graphs()?.begin_descents(self.config.seed);
-        while failure.is_none() && made.steps_made < most && !self.graphs()?.is_well_estimated() {
+        while failure.is_none() && may_go_on(&made) && !self.graphs()?.is_well_estimated() {
             self.graphs()?.begin();
             made.executions = 1;
             failure = self.execute_here(body, judge, report.executions, &mut made);
