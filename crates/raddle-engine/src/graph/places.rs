@@ -227,6 +227,7 @@ impl Places {
         {
             let slot = &mut self.slots[slot];
             slot.course.generation += 1;
+            slot.course.newest = INIT;
             if slot.places.len() == slot.course.generation {
                 slot.places.push(self.known);
                 self.known += 1;
