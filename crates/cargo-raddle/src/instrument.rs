@@ -42,6 +42,11 @@ pub(crate) const FLAGS: &[Flag] = &[
         args: &["-C", "force-frame-pointers=yes"],
         why: "lets the engine walk the stack at an event without unwinding tables",
     },
+    Flag {
+        args: &["-C", "llvm-args=-rotation-max-header-size=0"],
+        why: "a loop that waits is recognised by coming back to the same code; rotation makes a copy of the first round",
+    },
+    Flag { args: &["-C", "llvm-args=-unroll-allow-peeling=false"], why: "and so does peeling" },
     Flag { args: &["-C", "strip=none"], why: "profiles strip what traces need to name source lines" },
     Flag {
         args: &["-C", "split-debuginfo=off"],

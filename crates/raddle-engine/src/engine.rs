@@ -49,6 +49,7 @@ use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::{Ended, Judge};
 use crate::kinds::Kinds;
+use crate::liveness::Liveness;
 use crate::memory::Memory;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
@@ -229,6 +230,8 @@ pub struct Engine {
     taken_up: bool,
     /// The exhaustive search, which then says who goes on and what reads see.
     pub(crate) exhaustive: Option<Box<Exhaustive>>,
+    /// Which values the code will still read.
+    liveness: Liveness,
     /// What accesses see and what orders them, if that is more than what memory holds.
     pub(crate) memory: Option<Box<Memory>>,
     /// The accesses so far, if data races are looked for.
@@ -305,6 +308,7 @@ impl Engine {
             strategy,
             taken_up: false,
             exhaustive: None,
+            liveness: Liveness::default(),
             memory: None,
             detector: None,
             suppress: None,

@@ -57,6 +57,10 @@ pub struct Global {
     pub sites: Cell<*mut u8>,
     /// One byte per byte of code, too: see [`crate::site::Looks`].
     pub looks: Cell<*mut u8>,
+    /// The functions that instrumented code calls to announce plain accesses: they read nothing of what they are told of.
+    pub announcements: Cell<&'static [unsafe extern "C" fn()]>,
+    /// The functions that instrumented code calls to compare and exchange.
+    pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
 }
 
 /// What a function has in registers when it calls another: where its return address was put, and what the other must preserve.
@@ -78,7 +82,8 @@ impl Registers {
 pub type Overdue = (fn(usize), usize);
 
 // SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock, except for
-// `instrumented` and `announced`, which only ever become true.
+// `instrumented` and `announced`, which only ever become true, and `announcements` and `attempts`, which only ever become
+// one thing.
 unsafe impl Sync for Global {}
 
 /// See [`Global`].
@@ -103,6 +108,8 @@ pub static GLOBAL: Global = Global {
     text_len: Cell::new(0),
     sites: Cell::new(ptr::null_mut()),
     looks: Cell::new(ptr::null_mut()),
+    announcements: Cell::new(&[]),
+    attempts: Cell::new(&[]),
 };
 
 thread_local! {

@@ -12,6 +12,7 @@
 //! | [`fault`], [`race`] | what can be wrong with an access to memory |
 //! | [`schedule`], [`strategy`] | the choices that make an execution, and how the next ones are picked |
 //! | [`graph`] | the exhaustive search: execution graphs, memory models |
+//! | `liveness` | whether a thread that went round is where it was: which values its code will still read |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
@@ -32,6 +33,7 @@ pub mod isolate;
 pub mod judge;
 mod kinds;
 pub mod lender;
+mod liveness;
 pub mod memory;
 mod os_thread;
 pub mod race;

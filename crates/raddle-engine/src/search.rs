@@ -22,6 +22,7 @@ use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::Judge;
 use crate::kinds::{Kinds, Told};
+use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
 use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
@@ -224,6 +225,7 @@ impl<'a> Search<'a> {
         // SAFETY: the engine was just made.
         unsafe {
             if config.exhaustive {
+                Liveness::prepare();
                 let graphs = Exhaustive::new(config.memory);
                 (*engine).exhaustive = Some(Box::new(match config.preemptions {
                     Some(most) => graphs.with_preemptions(most),

@@ -1,6 +1,8 @@
 //! The stacks of virtual threads: one slot of address space per thread number, at fixed addresses, kept for the next
 //! execution. The lowest page of a slot's mapping is a guard.
 
+use std::ops::Range;
+
 use crate::lender;
 use crate::sys::{self, PAGE};
 
@@ -21,6 +23,12 @@ pub struct SlotStack {
 }
 
 impl SlotStack {
+    /// The part that is in use when the stack pointer is there; nothing if that is elsewhere.
+    pub(crate) fn used_from(&self, pointer: usize) -> Range<usize> {
+        let mapped = self.limit + PAGE..self.base;
+        if mapped.contains(&pointer) { pointer..self.base } else { 0..0 }
+    }
+
     /// Maps the stack of the thread with this number.
     pub fn map(thread: usize, size: usize) -> SlotStack {
         let size = clamp(size);

@@ -1,12 +1,11 @@
 //! What one execution did. Recorded only while an execution is replayed for its report, so that the search pays nothing.
 
 use std::ffi::{c_int, c_void};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use crate::engine::Outcome;
 use crate::event::{Order, Rmw};
 use crate::fault::{AccessKind, Watch};
-use crate::global::Registers;
 use crate::memory::Touched;
 use crate::memory::clock::Time;
 use crate::thread::ThreadId;
@@ -311,7 +310,7 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
             let registers = [3, 6, 12, 13, 14, 15].map(|register| _Unwind_GetGR(context, register) as u64);
             let frame = _Unwind_GetCFA(context);
             let hash = registers.into_iter().fold(frame as u64, mix);
-            search.hash = Some(hash_memory(hash, frame..search.top));
+            search.hash = Some(hash.wrapping_add(hash_memory(frame..search.top)));
         }
         STOP
     }
@@ -321,33 +320,26 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
     search.hash
 }
 
-/// As [`machine_state`], of a function whose registers were noted when it made its call.
-pub(crate) fn caller_state(registers: &Registers, stack_top: usize) -> u64 {
-    // Its frame begins above the return address.
-    let frame = registers.rsp + size_of::<usize>();
-    let hash = registers.preserved.iter().fold(frame as u64, |hash, &register| mix(hash, register as u64));
-    hash_memory(hash, frame..stack_top)
+/// A hash of memory, in whole words: the sum of those of its words, so that what somebody changed is a difference. The memory
+/// must be readable.
+pub(crate) fn hash_memory(memory: Range<usize>) -> u64 {
+    let hash = |(address, value)| {
+        let mixed = mix(address as u64, value);
+        mix(mixed >> 32, mixed)
+    };
+    words(memory).map(hash).fold(0, u64::wrapping_add)
 }
 
-/// Mixes the contents of memory, in whole words, into a hash. The memory must be readable.
-pub(crate) fn hash_memory(hash: u64, memory: Range<usize>) -> u64 {
+/// Whether a word of memory is in a range. The memory must be readable.
+pub(crate) fn holds(memory: Range<usize>, range: &RangeInclusive<usize>) -> bool {
+    words(memory).any(|(_, value)| range.contains(&(value as usize)))
+}
+
+/// Whole words of memory, with their addresses.
+fn words(memory: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
     // SAFETY: the caller's; one OS thread runs everything that could change it.
-    let word = |address: usize| unsafe { (address as *const u64).read_volatile() };
-    let mut address = memory.start & !7;
-    // Four at a time, so that no multiplication waits for another.
-    let mut lanes = [hash, 1, 2, 3];
-    while address + 32 <= memory.end {
-        for (index, lane) in lanes.iter_mut().enumerate() {
-            *lane = mix(*lane, word(address + 8 * index));
-        }
-        address += 32;
-    }
-    let mut hash = lanes.into_iter().reduce(mix).unwrap_or(hash);
-    while address + 8 <= memory.end {
-        hash = mix(hash, word(address));
-        address += 8;
-    }
-    hash
+    let value = |address: usize| unsafe { (address as *const u64).read_volatile() };
+    (memory.start & !7..memory.end & !7).step_by(8).map(move |address| (address, value(address)))
 }
 
 fn mix(hash: u64, value: u64) -> u64 {

@@ -117,6 +117,9 @@ macro_rules! atomics {
             entry!($cas_weak, compare_exchange, compare_exchange_flag);
             entry!($cas_strong, compare_exchange, compare_exchange_flag);
 
+            /// Those that may fail.
+            pub(super) const ATTEMPTS: [unsafe extern "C" fn(); 3] = [$cas, $cas_weak, $cas_strong];
+
             /// The form that C's `atomic_compare_exchange` takes: the expected value by reference, success as result.
             unsafe extern "C" fn compare_exchange_flag(
                 place: *mut $int, expected: *mut $int, new: $int, order: u32, pc: usize, fp: usize,
@@ -154,6 +157,10 @@ macro_rules! atomics {
         }
     };
 }
+
+/// The functions that instrumented code calls to compare and exchange.
+pub(crate) const ATTEMPTS: &[[unsafe extern "C" fn(); 3]] =
+    &[bits8::ATTEMPTS, bits16::ATTEMPTS, bits32::ATTEMPTS, bits64::ATTEMPTS];
 
 macro_rules! native {
     (Swap, $atomic:expr, $operand:expr) => {

@@ -34,4 +34,6 @@ pub mod threads;
 /// explores.
 pub fn link() {
     std_calls::look_at_std();
+    raddle_engine::global::GLOBAL.announcements.set(plain::ANNOUNCEMENTS);
+    raddle_engine::global::GLOBAL.attempts.set(atomics::ATTEMPTS);
 }

@@ -63,7 +63,11 @@ macro_rules! announcements {
                 check = sym access::<$size, { AccessKind::$kind as u8 }>,
             )
         }
-    )*)*};
+    )*)*
+
+        /// All of them.
+        pub(crate) const ANNOUNCEMENTS: &[unsafe extern "C" fn()] = &[$($($name),*),*];
+    };
 }
 
 announcements! {

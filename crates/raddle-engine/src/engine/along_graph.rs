@@ -3,9 +3,10 @@
 //! Threads still pause before each step, but who goes on is said by the graph; and what a read sees is said by the graph, not
 //! by memory, which always holds the newest value of each place.
 
-use std::ops::Range;
+use std::mem;
+use std::ops::{Range, RangeInclusive};
 
-use super::{Engine, Outcome};
+use super::{Engine, Outcome, waiting};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
@@ -13,7 +14,8 @@ use crate::graph::{
     Anew, Answer, Counting, Exhaustive, Location, LockUse, Locking, LoopsAtRest, Model, NOT_IN_MEMORY,
     Purpose, Request,
 };
-use crate::thread::{State, ThreadId, VThread};
+use crate::liveness::State;
+use crate::thread::{self, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
 /// Something other than memory that threads share, as a place of the graph. Where the order of the steps at it matters, each is
@@ -91,7 +93,7 @@ impl Engine {
         let may_go_round = access.reads() && pc != 0;
         loop {
             let next = self.decide();
-            self.switch_to(next, reason);
+            self.switch_watched(next, reason);
             let location = memory();
             if may_go_round {
                 self.watch_for_loops(pc, access, location);
@@ -124,54 +126,90 @@ impl Engine {
         }
     }
 
-    /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
-    fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
-        let Some(at) = at else { return };
-        let thread = self.current;
-        if !self.graph().is_beyond() || self.graph().is_free(thread) {
+    /// Switches to a thread. What others do to memory meanwhile is not the doing of the current thread.
+    fn switch_watched(&mut self, next: ThreadId, reason: SwitchReason) {
+        if next == self.current {
             return;
         }
-        let this: *mut Engine = self;
-        // SAFETY: the closure only looks at memory and at the stack.
-        let round = self.current().rounds.look(pc, at.address, || unsafe { (*this).state_at(access) });
-        match round {
-            Round::None => {}
-            Round::Perhaps { po } => {
-                if self.graph().learns_loop(pc, thread, po) {
-                    self.stop(Outcome::Again);
-                }
-            }
-            Round::Since { po, last, proven } => {
-                if self.graph().learns_vain(thread, [po, last], proven) {
-                    self.stop(Outcome::Again);
-                }
-            }
+        if self.current().rounds.are_watched() {
+            let memory = self.own_memory();
+            self.current().rounds.leaves(memory);
         }
+        self.switch_to(next, reason);
+        if self.current().rounds.are_watched() {
+            let memory = self.own_memory();
+            self.current().rounds.finds(memory);
+        }
+    }
+
+    /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
+    fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
+        if at.is_some_and(|at| self.learns_from_round(pc, access, at.address)) {
+            self.stop(Outcome::Again);
+        }
+    }
+
+    /// Whether something is learned from a round that the current thread may have made.
+    fn learns_from_round(&mut self, pc: usize, access: Access, address: usize) -> bool {
+        let thread = self.current;
+        if !self.current().rounds.came_by(pc, address)
+            || !self.graph().is_beyond()
+            || self.graph().is_free(thread)
+        {
+            return false;
+        }
+        let state = self.state_at(pc, access);
+        let rounds = mem::take(&mut self.current().rounds);
+        let Engine { liveness, exhaustive, borrowed, pages, threads, alive, .. } = self;
+        let graph = exhaustive.as_mut().expect("the search is exhaustive");
+        let is_held = |range: &RangeInclusive<usize>| {
+            let threads = threads[..*alive].iter();
+            let others = threads.clone().filter(|other| other.id != thread);
+            let stacks = others.map(|other| other.stack.used_from(other.context));
+            let locals = threads.map(|thread| thread.lender.thread_locals());
+            let memory = waiting::memory_of(borrowed, pages.as_ref(), *alive);
+            memory.chain(stacks).chain(locals).any(|memory| trace::holds(memory, range))
+        };
+        let round = rounds.look(pc, address, &state, |one, other| {
+            // What others write to a place on the stack is read as an event.
+            liveness.same(one, other, |byte| graph.is_place(byte), &is_held)
+        });
+        let again = match round {
+            Round::None => false,
+            Round::Perhaps { po } => graph.learns_loop(pc, thread, po),
+            Round::Since { po, vain, proven } => {
+                graph.learns_vain(thread, [po, vain], proven, || liveness.innermost_loop(pc))
+            }
+        };
+        self.current().rounds = rounds;
+        again
+    }
+
+    /// A hash of all memory that the current thread can change besides its stack.
+    fn own_memory(&mut self) -> u64 {
+        let thread_locals = self.current().lender.thread_locals();
+        self.memory().wrapping_add(trace::hash_memory(thread_locals))
     }
 
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
-        let this: *mut Engine = self;
         let thread = self.current;
         // Where the thread is known to have an effect before long, it does not go round.
         let is_loop = self.graph().is_loop(pc) && !self.graph().will_not_wait(thread, po);
-        self.current().rounds.has_read(pc, address, value, po, || match is_loop {
-            // SAFETY: only looks at memory and at the stack.
-            true => unsafe { Some((*this).state_at(access)) },
-            false => None,
-        });
+        let state = if is_loop { Some(self.state_at(pc, access)) } else { None };
+        self.current().rounds.has_read(pc, address, value, po, state);
     }
 
-    /// The state of the current thread, which is about to make this access or has just made it, and of memory. The registers that
-    /// hold arguments are not part of the machine's state, but the access is.
-    fn state_at(&mut self, access: Access) -> u64 {
-        let top = self.current().stack.top();
-        let arguments = match access {
+    /// The state of the current thread, which is about to make this access or has just made it.
+    fn state_at(&mut self, pc: usize, access: Access) -> State {
+        let memory = self.own_memory();
+        let changes = self.current().rounds.changes(memory);
+        let call = match access {
             Access::Rmw(_, operand) => operand,
             Access::Cas { expected, new, .. } => expected.rotate_left(32) ^ new,
             _ => 0,
         };
-        let state = trace::caller_state(&self.current().registers, top) ^ self.memory();
-        (state ^ arguments).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        let thread = self.current();
+        State::of_current(pc, &thread.registers, thread.stack.top(), call, changes)
     }
 
     /// Takes a step that touches no memory.
@@ -328,7 +366,8 @@ impl Engine {
             self.outcome = Some(Outcome::Anew);
             return;
         }
-        let ended = self.threads[..self.alive].iter().filter(|thread| thread.state == State::Finished);
+        let ended =
+            self.threads[..self.alive].iter().filter(|thread| thread.state == thread::State::Finished);
         if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| graphs.leader_went_on(thread)) {
             self.outcome = Some(Outcome::Asymmetric { thread });
         } else if !graphs.counts() {
@@ -355,14 +394,14 @@ impl Engine {
     /// Whether a thread has made others that have not ended.
     pub(crate) fn has_children(&self, thread: ThreadId) -> bool {
         let mut children = self.threads[1..self.alive].iter().filter(|child| child.parent == thread);
-        children.any(|child| child.state != State::Finished)
+        children.any(|child| child.state != thread::State::Finished)
     }
 
     /// The next thread that the current one made and that has ended without being joined. While the execution follows the
     /// graph, that says which it was.
     pub(crate) fn next_ended_child(&mut self, thread: ThreadId) -> Option<ThreadId> {
         let ended = |child: &VThread| {
-            child.parent == thread && child.state == State::Finished && !child.known_to_parent
+            child.parent == thread && child.state == thread::State::Finished && !child.known_to_parent
         };
         match self.graph().next_event_of(thread) {
             Some(Access::Join(child)) => {
@@ -381,7 +420,7 @@ impl Engine {
             if let Some(next) = graph.turn() {
                 if self.threads[..self.alive]
                     .get(usize::from(next))
-                    .is_some_and(|t| t.state == State::Runnable)
+                    .is_some_and(|t| t.state == thread::State::Runnable)
                 {
                     return Some(next);
                 }
@@ -397,13 +436,14 @@ impl Engine {
             }
             let current = self.current;
             let runs = |thread: ThreadId| graph.can_go_on(thread);
-            if self.threads[current as usize].state == State::Runnable && runs(current) {
+            if self.threads[current as usize].state == thread::State::Runnable && runs(current) {
                 return Some(current);
             }
             if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
                 return Some(next);
             }
-            let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
+            let has_ended =
+                |thread: ThreadId| self.threads[usize::from(thread)].state == thread::State::Finished;
             let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
             if let Some(&next) = self.runnable.iter().find(alone) {
                 graph.let_go(next);
@@ -418,7 +458,7 @@ impl Engine {
             for &thread in &self.runnable {
                 if let Some(address) = graph.awaited(thread) {
                     let address = Shared::in_memory(address);
-                    self.threads[thread as usize].state = State::Lock { address };
+                    self.threads[thread as usize].state = thread::State::Lock { address };
                 }
             }
             if self.runnable.is_empty() && self.pass_time() {

@@ -1,9 +1,11 @@
 //! Threads that do not go on: blocked, giving way, locking, spinning, and what happens when that is all of them.
 
 use std::mem;
+use std::ops::Range;
 
 use super::{Engine, Outcome};
 use crate::event::{Effect, Pending};
+use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::spin::{GIVING_WAY, Read};
@@ -239,14 +241,8 @@ impl Engine {
 
     /// A hash of all memory that an execution can change besides the stacks of its threads.
     pub(super) fn memory(&self) -> u64 {
-        let mut hash = trace::hash_memory(0, self.borrowed.memory());
-        for block in heap::live(self.alive) {
-            hash = trace::hash_memory(hash, block.start..block.start + block.size.next_multiple_of(8));
-        }
-        for page in self.pages.iter().flat_map(Pages::changed) {
-            hash = trace::hash_memory(hash, page);
-        }
-        hash
+        let memory = memory_of(&self.borrowed, self.pages.as_ref(), self.alive);
+        memory.map(trace::hash_memory).fold(0, u64::wrapping_add)
     }
 
     #[cold]
@@ -274,4 +270,14 @@ impl Engine {
             }
         }
     }
+}
+
+/// All memory that an execution of so many threads can change besides their stacks.
+pub(super) fn memory_of<'a>(
+    borrowed: &Borrowed,
+    pages: Option<&'a Pages>,
+    threads: usize,
+) -> impl Iterator<Item = Range<usize>> + use<'a> {
+    let blocks = heap::live(threads).map(|block| block.start..block.start + block.size.next_multiple_of(8));
+    [borrowed.memory()].into_iter().chain(blocks).chain(pages.into_iter().flat_map(Pages::changed))
 }

@@ -22,6 +22,7 @@ use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
 use crate::engine::Checkpoint;
 use crate::event::Order;
+use crate::liveness;
 use crate::memory::Touched;
 use crate::schedule::Schedule;
 use crate::thread::ThreadId;
@@ -677,9 +678,8 @@ impl Exhaustive {
 
     /// Whether the thread can go on, once the execution has left the graph.
     pub(crate) fn can_go_on(&self, thread: ThreadId) -> bool {
-        let graph = self.graph();
         match self.waiting.get(usize::from(thread)) {
-            Some(Some(event)) => self.accepts(event, graph.newest_value(event.place)),
+            Some(Some(event)) => self.accepts_newest(event, self.graph().waiting(thread)),
             _ => self.leader_awaited(thread).is_none(),
         }
     }
@@ -691,10 +691,12 @@ impl Exhaustive {
         if graph.waits == 0 {
             return None;
         }
-        let ready = graph.by_stamp.iter().map(|&id| graph.event(id)).find(|event| {
-            event.waits && graph.still_waits(event) && self.accepts(event, graph.newest_value(event.place))
+        let ready = graph.by_stamp.iter().find(|&&id| {
+            let event = graph.event(id);
+            let wait = if event.waits { graph.waiting(event.thread) } else { None };
+            wait == Some(id) && self.accepts_newest(event, wait)
         });
-        ready.map(|event| event.thread)
+        ready.map(|&id| graph.event(id).thread)
     }
 
     /// Where the thread waits for another value.
@@ -919,7 +921,7 @@ impl Exhaustive {
         let place = event.place;
         let graph = self.graph();
         let (newest, value) = (graph.newest(place), graph.newest_value(place));
-        if !self.accepts(&event, value) {
+        if !self.accepts_newest(&event, wait) {
             let thread = usize::from(event.thread);
             if self.waiting.len() <= thread {
                 self.waiting.resize(thread + 1, None);
@@ -946,7 +948,7 @@ impl Exhaustive {
             let write = graph.at_rank(place, rank);
             let value = graph.value(place, write);
             // What there was when the read was revisited was looked at before.
-            let old = wait.is_some_and(|wait| write == INIT || write < wait);
+            let old = wait.is_some_and(|wait| write == INIT || write < wait || !graph.may_take(wait, write));
             if old || !self.accepts(&event, value) {
                 continue;
             }
@@ -988,12 +990,22 @@ impl Exhaustive {
         true
     }
 
-    /// Nobody can go on. Looks at what the threads that wait could have done earlier.
+    /// Nobody can go on. Looks at what the threads that wait could have done earlier: one of them, and the others only if those
+    /// before it did not, so that no execution is met twice.
     pub(crate) fn look_back(&mut self) {
-        for event in self.waiting.clone().into_iter().flatten() {
+        for mut event in self.waiting.clone().into_iter().flatten() {
             let wait = self.graph().waiting(event.thread);
             self.note_other_sources(event, wait);
+            let graph = self.graph_mut();
+            event.set_source(graph.newest(event.place), graph.newest_value(event.place));
+            graph.push(Event { waits: true, ..event }, 0);
         }
+        self.made = self.graph().len();
+    }
+
+    /// Whether the byte belongs to a place that is accessed atomically.
+    pub(crate) fn is_place(&self, address: usize) -> bool {
+        self.places.covers(address)
     }
 
     /// Whether threads were seen to go round here.
@@ -1030,6 +1042,14 @@ impl Exhaustive {
             && (self.vain.is_empty() || self.is_free(event.thread) || self.vain_loop(event, value).is_none())
     }
 
+    /// Whether the event, which its thread makes next and has waited for since `wait`, can go on with the newest value.
+    fn accepts_newest(&self, event: &Event, wait: Option<EventId>) -> bool {
+        let graph = self.graph();
+        let newest = graph.newest(event.place);
+        self.accepts(event, graph.value(event.place, newest))
+            && wait.is_none_or(|wait| graph.may_take(wait, newest))
+    }
+
     fn vain_loop(&self, event: &Event, value: u64) -> Option<Loop> {
         let (thread, past) = (event.thread, self.graph().past_of(event.thread));
         self.vain.get(&Vain { thread, past, value }).copied()
@@ -1056,7 +1076,8 @@ impl Exhaustive {
             if !event.access.accepts(value) {
                 continue;
             }
-            let Some(vain) = self.vain_loop(event, value) else { continue };
+            // If it is not in vain, it is for another execution to read this.
+            let Some(vain) = self.vain_loop(event, value) else { return LoopsAtRest::Moving };
             let own = &graph.threads[usize::from(event.thread)];
             let begin = own.len().saturating_sub(vain.length as usize);
             let is_news = |&id: &EventId| {
@@ -1071,37 +1092,34 @@ impl Exhaustive {
         loops
     }
 
-    /// The thread goes round since the later of two of its events, so its last read was in vain; since the earlier one it saw the
-    /// same there. If the read in vain was the one to begin with, the execution has to be made again, knowing that; if it was
-    /// one of several that the thread could make, it is left to the others.
+    /// The thread goes round since its event `po`, and its read `vain` was in vain. If that was the one to begin with, the
+    /// execution has to be made again, knowing that; if it was one of several that the thread could make, it is left to the
+    /// others.
     ///
-    /// False if the round is worth keeping: it touched several places, tried to change one, and failed because it had seen
-    /// something old. That is how optimistic algorithms begin anew, not how threads wait, and each round knows more than the
-    /// one before.
-    pub(crate) fn learns_vain(&mut self, thread: ThreadId, since: [u32; 2], proven: bool) -> bool {
+    /// False if the round is worth keeping: an optimistic attempt that failed, unless the loop, whose `code` may be looked at,
+    /// says that it waits.
+    pub(crate) fn learns_vain(
+        &mut self,
+        thread: ThreadId,
+        [po, vain]: [u32; 2],
+        proven: bool,
+        code: impl FnOnce() -> liveness::Loop,
+    ) -> bool {
         let graph = self.graph();
-        let reads_since = |po: u32| {
-            let own = graph.threads[usize::from(thread)][po as usize..].iter();
-            own.map(|&id| (id, graph.event(id))).filter(|(_, event)| event.reads())
-        };
-        let look_alike = |po: u32| {
-            let mut seen = reads_since(po).map(|(_, event)| (event.place, event.read));
-            let first = seen.next();
-            seen.all(|other| Some(other) == first)
-        };
-        let po = if look_alike(since[0]) { since[0] } else { since[1] };
-        let Some((first, first_read)) = reads_since(po).next() else { return false };
-        let one_place = reads_since(po).all(|(_, event)| event.place == first_read.place);
-        let tries = reads_since(po).any(|(_, event)| event.access != Access::Load);
-        let all_new = || reads_since(po).all(|(_, event)| event.rf == graph.newest(event.place));
-        if !one_place && tries && !all_new() {
-            return false;
+        let own = &graph.threads[usize::from(thread)];
+        let reads = || own[po as usize..].iter().map(|&id| graph.event(id)).filter(|event| event.reads());
+        let one_place = reads().all(|event| reads().all(|other| other.place == event.place));
+        let tries = reads().any(|event| event.access != Access::Load);
+        let all_new = || reads().all(|event| event.rf == graph.newest(event.place));
+        if !one_place && !all_new() {
+            let code = code();
+            if (tries || code.tries) && !code.pauses {
+                return false;
+            }
         }
-        // One that sees the same place in the same way again and again looked in vain from the first time on.
-        let last =
-            if look_alike(po) { first } else { reads_since(po).next_back().map_or(first, |(id, _)| id) };
+        let last = own[vain as usize];
         let mut read = *graph.event(last);
-        let length = read.po - po;
+        let length = vain - po;
         self.take_back(last as usize);
         let begun_with = self.begun_with;
         let frame = self.frames.last_mut().expect("an execution has a graph");

@@ -479,9 +479,30 @@ impl Graph {
         (event.waits && event.po == po).then_some(wait as EventId)
     }
 
-    /// Whether the note that a thread waits still holds.
-    fn still_waits(&self, wait: &Event) -> bool {
-        wait.po == self.events_of(wait.thread)
+    /// Whether the thread that waits since the note `wait` is to take a write that came later. Each note says what the thread
+    /// would have read in vain; if the write could have come without that, it has revisited the read where that did not wait.
+    pub(crate) fn may_take(&self, wait: EventId, write: EventId) -> bool {
+        let Event { thread, po, .. } = *self.event(wait);
+        let is_note = |event: &&Event| event.waits && (event.thread, event.po) == (thread, po);
+        let mut notes = self.events[..=wait as usize].iter().filter(is_note);
+        notes.all(|note| self.follows_in_vain(note, write))
+    }
+
+    /// Whether what the note speaks of is what its thread would have seen before the write, or before what it would have seen
+    /// before that, and so on.
+    fn follows_in_vain(&self, note: &Event, mut write: EventId) -> bool {
+        while write != INIT && self.event(write).stamp > note.stamp {
+            let prefix = self.prefix.row(write as usize);
+            let is_seen = |&&other: &&EventId| {
+                let event = self.event(other);
+                other != write && (event.stamp <= note.stamp || covers(prefix, event))
+            };
+            write = self.co(note.place).iter().rev().find(is_seen).copied().unwrap_or(INIT);
+            if write == note.rf {
+                return true;
+            }
+        }
+        false
     }
 
     /// The reads that a new write `event` may take over (TruSt, Kokologiannakis et al. POPL 2022): those that it does not

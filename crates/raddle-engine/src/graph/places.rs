@@ -240,6 +240,14 @@ impl Places {
         self.slots.iter().find(|slot| slot.places.contains(&place)).map(|slot| slot.address)
     }
 
+    /// Whether the byte belongs to a place of this execution.
+    pub(crate) fn covers(&self, byte: usize) -> bool {
+        [1, 2, 4, 8].into_iter().any(|size| {
+            let at = byte.saturating_sub(usize::from(size) - 1)..=byte;
+            at.into_iter().any(|address| self.lookup(address, size).is_some_and(|slot| self.in_use(slot)))
+        })
+    }
+
     fn in_use(&self, slot: usize) -> bool {
         self.slots[slot].course.run == self.run && !self.slots[slot].course.over
     }

@@ -1,11 +1,20 @@
 //! Loops that wait.
 //!
-//! A thread that reads, has no effect, and comes back to the same read in the same state as the last time *goes round*. The last
-//! value that it read on the way was in vain: whenever the thread comes there with the same past, it waits until it can read
-//! something else, as if it locked a mutex. So the search stays finite, and an execution is counted once no matter how often a
-//! thread looked.
+//! A thread that reads, has no effect, and comes back to the same read in the same state *goes round*: it will do what it would
+//! have done without that round. The last value that it read on the way was in vain: whenever the thread comes there with the
+//! same past, it waits until it can read something else, as if it locked a mutex. So the search stays finite, and an execution
+//! is counted once no matter how often a thread looked.
+//!
+//! The state is what the thread will still read of its registers and its stack ([`liveness`](crate::liveness)), and all memory,
+//! as far as the thread itself changed it: what others write, it learns from its reads.
+//!
+//! Not every round is cut that could be. One that touched several places and saw something old, in a loop that tries to change
+//! one (by compare-exchange), is how optimistic algorithms begin anew: each round knows more than the one before, there are as
+//! many as others make progress, and they belong to the execution. It is taken to wait if the loop says so (`spin_loop`).
 //!
 //! Loops that give way to other threads (`yield_now`) are taken to wait, too, though they may count their rounds.
+
+use crate::liveness::State;
 
 /// What a thread has read since it last had an effect.
 #[derive(Clone, Debug, Default)]
@@ -13,21 +22,23 @@ pub(crate) struct Rounds {
     reads: Vec<Read>,
     /// How often it has given way.
     yields: u32,
+    /// All memory when the thread last got its turn, as a hash, if its states are looked at.
+    memory: Option<u64>,
+    /// What it changed in memory in earlier turns, as a difference of hashes.
+    changes: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Read {
     pc: usize,
     address: usize,
-    /// The number of the event within its thread since which this read sees the same value.
+    /// The number of the event within its thread.
     po: u32,
-    /// The number of the event when the thread came here last.
-    last: u32,
     value: u64,
-    /// How often the thread had given way at that event.
+    /// How often the thread had given way.
     yields: u32,
-    /// The state of the machine and of memory when it came here last, if that was looked at.
-    state: Option<u64>,
+    /// The state of the thread, if that was looked at.
+    state: Option<State>,
 }
 
 /// What is known of a thread that is about to read.
@@ -37,9 +48,9 @@ pub(crate) enum Round {
     None,
     /// It came by here before, at the event with this number; whether its state is the same has to be known from then on.
     Perhaps { po: u32 },
-    /// It goes round since the event `last`, because its state is the same or, if that is not `proven`, because it gave way
-    /// meanwhile. Since the event `po` it sees the same value here.
-    Since { po: u32, last: u32, proven: bool },
+    /// It goes round since the event `po`, because its state is the same or, if that is not `proven`, because it gave way
+    /// meanwhile. The event `vain` read in vain.
+    Since { po: u32, vain: u32, proven: bool },
 }
 
 impl Rounds {
@@ -48,6 +59,8 @@ impl Rounds {
     pub(crate) fn reset(&mut self) {
         self.reads.clear();
         self.yields = 0;
+        self.memory = None;
+        self.changes = 0;
     }
 
     /// The thread has given way.
@@ -55,36 +68,79 @@ impl Rounds {
         self.yields += 1;
     }
 
-    /// Whether the thread, which is about to read, goes round. `state` looks at the machine.
-    pub(crate) fn look(&mut self, pc: usize, address: usize, state: impl FnOnce() -> u64) -> Round {
-        let Some(read) = self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) else {
-            return Round::None;
-        };
-        if read.yields != self.yields {
-            return Round::Since { po: read.po, last: read.last, proven: false };
+    /// Whether states of the thread were looked at, so that changes of memory matter.
+    #[inline]
+    pub(crate) fn are_watched(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// What the thread has changed in memory since its states are looked at. `memory` is what it is like now.
+    pub(crate) fn changes(&mut self, memory: u64) -> u64 {
+        let before = *self.memory.get_or_insert(memory);
+        self.changes.wrapping_add(memory.wrapping_sub(before))
+    }
+
+    /// The thread leaves memory like this.
+    pub(crate) fn leaves(&mut self, memory: u64) {
+        self.changes = self.changes(memory);
+    }
+
+    /// The thread finds memory like this when it goes on.
+    pub(crate) fn finds(&mut self, memory: u64) {
+        self.memory = Some(memory);
+    }
+
+    /// Whether the thread has read here before.
+    pub(crate) fn came_by(&self, pc: usize, address: usize) -> bool {
+        self.reads.iter().any(|read| read.is_at(pc, address))
+    }
+
+    /// Whether the thread, which is about to read in this state, goes round. `same` compares states.
+    pub(crate) fn look(
+        &self,
+        pc: usize,
+        address: usize,
+        state: &State,
+        mut same: impl FnMut(&State, &State) -> bool,
+    ) -> Round {
+        let here = || self.reads.iter().filter(|read| read.is_at(pc, address));
+        if let Some(unknown) = here().find(|read| read.state.is_none()) {
+            return Round::Perhaps { po: unknown.po };
         }
-        match read.state {
-            None => Round::Perhaps { po: read.po },
-            Some(before) if state() == before => Round::Since { po: read.po, last: read.last, proven: true },
-            // It counts its rounds.
+        let Some(last) = self.reads.last() else { return Round::None };
+        let is_here = |read: &Read| {
+            read.is_at(pc, address) && read.state.as_ref().is_some_and(|before| before.is_near(state))
+        };
+        let mut visits = self.reads.iter().filter(|read| is_here(read));
+        let (first, latest) = (visits.next(), visits.next_back());
+        let mut came_back = |read: &&Read| read.state.as_ref().is_some_and(|before| same(before, state));
+        if let Some(begin) = first.into_iter().chain(latest).find(&mut came_back) {
+            return Round::Since { po: begin.po, vain: last.po, proven: true };
+        }
+        match latest.or(first) {
+            Some(latest) if latest.yields != self.yields && latest.was_called_as(state) => {
+                // One that sees the same again and again looked in vain from the first time on.
+                let alike =
+                    self.reads.iter().rev().take_while(|read| is_here(read) && read.value == last.value);
+                let (po, vain) = alike.last().map_or((latest.po, last.po), |first| (first.po, first.po));
+                Round::Since { po, vain, proven: false }
+            }
             _ => Round::None,
         }
     }
 
-    /// The thread has read without effect.
-    pub(crate) fn has_read(
-        &mut self,
-        pc: usize,
-        address: usize,
-        value: u64,
-        po: u32,
-        state: impl FnOnce() -> Option<u64>,
-    ) {
-        let new = Read { pc, address, po, last: po, value, yields: self.yields, state: state() };
-        match self.reads.iter_mut().find(|read| (read.pc, read.address) == (pc, address)) {
-            Some(read) if read.value == value => (read.state, read.last) = (new.state, po),
-            Some(read) => *read = new,
-            None => self.reads.push(new),
-        }
+    /// The thread has read without effect. Its state is given where it may matter.
+    pub(crate) fn has_read(&mut self, pc: usize, address: usize, value: u64, po: u32, state: Option<State>) {
+        self.reads.push(Read { pc, address, po, value, yields: self.yields, state });
+    }
+}
+
+impl Read {
+    fn is_at(&self, pc: usize, address: usize) -> bool {
+        (self.pc, self.address) == (pc, address)
+    }
+
+    fn was_called_as(&self, now: &State) -> bool {
+        self.state.as_ref().is_some_and(|before| now.is_called_alike(before))
     }
 }
