@@ -144,6 +144,14 @@ const FIXED: &[(&str, &str, u64, u64)] = &[
         69112,
         82472,
     ),
+    (
+        "big1",
+        "Ra x; Ra y; Ra z; Ra w; Ra x; Ra y; Ra z; Ra w || Ra x; Ra y; Ra z; Ra w; Ra x; Ra y || \
+         Wr(x,1); Wr(y,1); Wr(x,2); Wr(y,2); Wr(x,3); Wr(y,3) || \
+         Wr(z,1); Wr(w,1); Wr(z,2); Wr(w,2); Wr(z,3); Wr(w,3)",
+        1_820_474,
+        2_950_753,
+    ),
 ];
 
 /// Programs with a parameter.

@@ -75,6 +75,25 @@ pub fn compare_program(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether Raddle finds the outcomes that the oracle knows, and no others, however often.
+///
+/// # Errors
+/// What is different.
+///
+/// # Panics
+/// As [`explored`].
+#[track_caller]
+pub fn compare_outcomes(program: &Program) -> Result<(), String> {
+    for model in Model::ALL {
+        let known = executions(model, || program.on::<Abstract>()).outcomes;
+        let found = explored(model, || program.on::<Real>()).outcomes;
+        if !known.keys().eq(found.keys()) {
+            return Err(format!("{program} under {model:?} comes to {known:?}; Raddle made {found:?}"));
+        }
+    }
+    Ok(())
+}
+
 /// Holds a program against the oracle, and against the numbers of its complete executions under SC and under RC11:
 /// `check!(treiber(2, 1), 40, 40)`. At most as many may be blocked as a number after `+` says, or as the oracle knows.
 ///

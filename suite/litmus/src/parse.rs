@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
-use crate::program::{Comparison, ORDERS, Place, Program, Register, Statement, Value};
+use crate::program::{Comparison, ORDERS, Place, Program, Register, Retry, Statement, Value};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -63,14 +63,12 @@ impl Parser<'_> {
             let (register, comparison, constant) = self.condition()?;
             return Ok(Statement::Assume(register, comparison, constant));
         }
-        if self.take("await ") {
-            return match self.access()? {
-                Statement::Load(to, from, order) => {
-                    self.expect("==")?;
-                    Ok(Statement::Await(to, from, self.number()?, order))
-                }
-                _ => Err(self.expected("a load")),
-            };
+        if self.take("retry ") {
+            let times = if self.rest.starts_with('{') { None } else { Some(self.number()?) };
+            let body = self.block()?;
+            self.expect("until ")?;
+            let until = (self.letter()?, self.comparison()?, self.value()?);
+            return Ok(Statement::Retry(Retry { times, body, until }));
         }
         self.access()
     }
@@ -84,13 +82,16 @@ impl Parser<'_> {
 
     fn condition(&mut self) -> Result<(Register, Comparison, u32)> {
         let register = self.letter()?;
-        let comparison = match () {
+        Ok((register, self.comparison()?, self.number()?))
+    }
+
+    fn comparison(&mut self) -> Result<Comparison> {
+        Ok(match () {
             () if self.take("==") => Comparison::Equal,
             () if self.take("!=") => Comparison::Unequal,
             () if self.take(">") => Comparison::Greater,
             () => return Err(self.expected("`==`, `!=` or `>`")),
-        };
-        Ok((register, comparison, self.number()?))
+        })
     }
 
     fn block(&mut self) -> Result<Vec<Statement>> {
@@ -241,7 +242,8 @@ mod tests {
         for text in [
             "Wr(x,1); a=Ra y || Fs",
             "x=1 y=2: a=FAAq(x,1); b=SWPs(y,a+2); c=CASqx(z,0,b) || Wx(x,0)",
-            "a=Rx x; assume a!=1; if a==1 { Wx(y,a) } else { b=Ra y; if b>2 { Fa } } || await a=Ra x==3",
+            "a=Rx x; assume a!=1; if a==1 { Wx(y,a) } else { b=Ra y; if b>2 { Fa } } || retry { a=Ra x } until a==3",
+            "retry { a=Rx x; b=CASqa(x,a,a+1) } until b==a || retry 3 { a=Ra x } until a!=0",
         ] {
             assert_eq!(program(text).unwrap().to_string(), text);
         }

@@ -14,11 +14,13 @@
 //! | `Fs` | a fence |
 //! | `if a==1 { … } else { … }` | also `!=` and `>`; `else` may be left out |
 //! | `assume a==1` | the thread ends here unless that holds; see [`Executions::as_assumed`](crate::oracle::Executions::as_assumed) |
-//! | `await Ra x==1` | spins until `x` holds the value |
+//! | `retry { … } until a==1` | begins anew, with the registers as they were, until that holds; all but the last round must have no effect |
+//! | `retry 3 { … } until a==1` | goes on in the same registers, and gives up after so many rounds |
 //!
 //! Orders are `x` relaxed, `a` acquire, `r` release, `q` both, `s` sequentially consistent. Threads are separated by `||`. Before
 //! them, `x=1 y=2:` gives locations other initial values than 0.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -61,8 +63,19 @@ pub enum Statement {
     If(Register, Comparison, u32, Vec<Statement>, Vec<Statement>),
     /// The thread gives up unless this holds.
     Assume(Register, Comparison, u32),
-    /// Spins until the place holds the value.
-    Await(Register, Place, u32, Ordering),
+    /// A loop.
+    Retry(Retry),
+}
+
+/// A loop: what it does until a register compares to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// How many rounds there are at most; without a number, rounds that are not the last one leave nothing behind.
+    pub times: Option<u32>,
+    /// What each round does.
+    pub body: Vec<Statement>,
+    /// When it ends.
+    pub until: (Register, Comparison, Value),
 }
 
 /// How a register is compared to a constant.
@@ -93,9 +106,9 @@ impl Program {
         let cells: &'static Memory<M> = Box::leak(Box::new(Memory(cells.collect())));
         let threads = self.threads.iter().cloned().map(|statements| {
             Box::new(move || {
-                let mut registers = Registers(registers_of(&statements).map(|name| (name, 0)).collect());
-                let gave_up = run(&statements, cells, &mut registers).is_break().then_some(GAVE_UP);
-                registers.0.into_iter().map(|(_, value)| value).chain(gave_up).collect()
+                let registers = Registers::default();
+                let gave_up = run(&statements, cells, &registers).is_break().then_some(GAVE_UP);
+                registers_of(&statements).map(|name| registers.get(name)).chain(gave_up).collect()
             }) as Body
         });
         let threads = threads.collect();
@@ -127,62 +140,88 @@ impl<M: Machine> Memory<M> {
     }
 }
 
-struct Registers(Vec<(Register, u32)>);
+/// One for each letter. Not on the stack, which is for what the interpreter itself has to remember.
+#[derive(Clone, Default)]
+struct Registers(Box<[Cell<u32>; 26]>);
 
 impl Registers {
-    fn at(&mut self, name: Register) -> &mut u32 {
-        let register = self.0.iter_mut().find(|register| register.0 == name);
-        &mut register.expect("all registers that occur are there").1
+    fn at(&self, name: Register) -> &Cell<u32> {
+        &self.0[name as usize - 'a' as usize]
     }
 
-    fn sum(&mut self, value: &Value) -> u32 {
-        value.registers.iter().fold(value.constant, |sum, &register| sum.wrapping_add(*self.at(register)))
+    fn get(&self, name: Register) -> u32 {
+        self.at(name).get()
+    }
+
+    fn set(&self, name: Register, value: u32) {
+        self.at(name).set(value);
+    }
+
+    fn sum(&self, value: &Value) -> u32 {
+        value.registers.iter().fold(value.constant, |sum, &register| sum.wrapping_add(self.get(register)))
+    }
+
+    /// Makes them like others.
+    fn copy(&self, from: &Registers) {
+        self.0.iter().zip(&from.0[..]).for_each(|(to, from)| to.set(from.get()));
     }
 }
 
 /// Breaks if an assumption does not hold.
-fn run<M: Machine>(
-    statements: &[Statement],
-    memory: &Memory<M>,
-    registers: &mut Registers,
-) -> ControlFlow<()> {
+fn run<M: Machine>(statements: &[Statement], memory: &Memory<M>, registers: &Registers) -> ControlFlow<()> {
     for statement in statements {
         match *statement {
-            Statement::Load(to, from, order) => *registers.at(to) = memory.at(from).load(order),
+            Statement::Load(to, from, order) => registers.set(to, memory.at(from).load(order)),
             Statement::Store(to, ref value, order) => {
                 let value = registers.sum(value);
                 memory.at(to).store(value, order);
             }
             Statement::FetchAdd(to, at, ref value, order) => {
                 let value = registers.sum(value);
-                *registers.at(to) = memory.at(at).fetch_add(value, order);
+                registers.set(to, memory.at(at).fetch_add(value, order));
             }
             Statement::Swap(to, at, ref value, order) => {
                 let value = registers.sum(value);
-                *registers.at(to) = memory.at(at).swap(value, order);
+                registers.set(to, memory.at(at).swap(value, order));
             }
             Statement::CompareExchange(to, at, ref current, ref new, success, failure) => {
                 let (current, new) = (registers.sum(current), registers.sum(new));
                 let found = memory.at(at).compare_exchange(current, new, success, failure);
-                *registers.at(to) = found.unwrap_or_else(|found| found);
+                registers.set(to, found.unwrap_or_else(|found| found));
             }
             Statement::Fence(order) => M::fence(order),
             Statement::If(register, comparison, constant, ref then, ref otherwise) => {
-                let holds = comparison.holds(*registers.at(register), constant);
+                let holds = comparison.holds(registers.get(register), constant);
                 run(if holds { then } else { otherwise }, memory, registers)?;
             }
             Statement::Assume(register, comparison, constant) => {
-                if !comparison.holds(*registers.at(register), constant) {
+                if !comparison.holds(registers.get(register), constant) {
                     return ControlFlow::Break(());
                 }
             }
-            Statement::Await(to, from, value, order) => {
-                M::wait_until(|| memory.at(from).load(order) == value);
-                *registers.at(to) = value;
-            }
+            Statement::Retry(ref retry) => run_loop(retry, memory, registers)?,
         }
     }
     ControlFlow::Continue(())
+}
+
+fn run_loop<M: Machine>(retry: &Retry, memory: &Memory<M>, registers: &Registers) -> ControlFlow<()> {
+    let (register, comparison, ref value) = retry.until;
+    // Whether the loop ends after a round, or the thread does.
+    let round = || match run(&retry.body, memory, registers) {
+        ControlFlow::Continue(()) => comparison
+            .holds(registers.get(register), registers.sum(value))
+            .then_some(ControlFlow::Continue(())),
+        gave_up => Some(gave_up),
+    };
+    if let Some(times) = retry.times {
+        return (0..times).find_map(|_| round()).unwrap_or(ControlFlow::Continue(()));
+    }
+    let before = registers.clone();
+    M::retry(|| {
+        registers.copy(&before);
+        round()
+    })
 }
 
 impl Comparison {
@@ -202,19 +241,20 @@ impl Statement {
             | Statement::Store(place, ..)
             | Statement::FetchAdd(_, place, ..)
             | Statement::Swap(_, place, ..)
-            | Statement::CompareExchange(_, place, ..)
-            | Statement::Await(_, place, ..) => Some(place),
-            Statement::Fence(_) | Statement::If(..) | Statement::Assume(..) => None,
+            | Statement::CompareExchange(_, place, ..) => Some(place),
+            Statement::Fence(_) | Statement::If(..) | Statement::Assume(..) | Statement::Retry(_) => None,
         }
     }
 
     /// The registers that it reads or writes.
     fn registers(&self) -> Vec<Register> {
         match self {
-            Statement::Load(register, ..)
-            | Statement::If(register, ..)
-            | Statement::Assume(register, ..)
-            | Statement::Await(register, ..) => vec![*register],
+            Statement::Load(register, ..) | Statement::If(register, ..) | Statement::Assume(register, ..) => {
+                vec![*register]
+            }
+            Statement::Retry(Retry { until: (register, _, value), .. }) => {
+                [&[*register], &value.registers[..]].concat()
+            }
             Statement::FetchAdd(register, _, value, _) | Statement::Swap(register, _, value, _) => {
                 [&[*register], &value.registers[..]].concat()
             }
@@ -227,14 +267,18 @@ impl Statement {
     }
 }
 
-/// The statements, with those inside of choices.
+/// The statements, with those inside of choices and loops.
 fn flat(statements: &[Statement]) -> Vec<&Statement> {
     let mut all = Vec::new();
     for statement in statements {
         all.push(statement);
-        if let Statement::If(_, _, _, then, otherwise) = statement {
-            all.extend(flat(then));
-            all.extend(flat(otherwise));
+        match statement {
+            Statement::If(_, _, _, then, otherwise) => {
+                all.extend(flat(then));
+                all.extend(flat(otherwise));
+            }
+            Statement::Retry(retry) => all.extend(flat(&retry.body)),
+            _ => {}
         }
     }
     all
@@ -300,8 +344,9 @@ impl fmt::Display for Statement {
             Statement::Assume(register, comparison, constant) => {
                 write!(f, "assume {register}{comparison}{constant}")
             }
-            Statement::Await(to, from, value, order) => {
-                write!(f, "await {to}=R{} {from}=={value}", letter(*order))
+            Statement::Retry(Retry { times, body, until: (register, comparison, value) }) => {
+                let times = times.map_or(String::new(), |times| format!("{times} "));
+                write!(f, "retry {times}{{ {} }} until {register}{comparison}{value}", block(body))
             }
         }
     }

@@ -4,7 +4,6 @@
 
 use litmus::check;
 use litmus::check::explored;
-use litmus::oracle::{Abstract, executions};
 use litmus::programs::kernel::*;
 use litmus::{Model, Real, Test};
 
@@ -13,16 +12,6 @@ use litmus::{Model, Real, Test};
 fn count(sc: u64, rc11: u64, build: impl Fn() -> Test) {
     for (model, expected) in [(Model::Sc, sc), (Model::Rc11, rc11)] {
         assert_eq!(explored(model, &build).as_assumed(), expected, "{model:?}");
-    }
-}
-
-/// For loops that are not known to wait: the same outcomes, each once or more.
-#[track_caller]
-fn same_outcomes(real: impl Fn() -> Test, known: impl Fn() -> Test) {
-    for model in Model::ALL {
-        let (explored, known) = (explored(model, &real), executions(model, &known));
-        assert!(explored.outcomes.keys().eq(known.outcomes.keys()), "{model:?}: {:?}", explored.outcomes);
-        assert!(known.outcomes.iter().all(|(outcome, times)| explored.outcomes[outcome] >= *times));
     }
 }
 
@@ -44,18 +33,12 @@ fn mutexes_of_futexes() {
 fn read_write_lock() {
     check!(linux_rwlock(2, 0), 34, 34);
     count(14, 14, || linux_rwlock::<Real>(2, 0));
-    for rounds in 1..3 {
-        same_outcomes(|| linux_rwlock::<Real>(2, rounds), || linux_rwlock::<Abstract>(2, rounds));
-    }
+    check!(linux_rwlock(2, 1), 186, 186);
+    check!(linux_rwlock(2, 2), 222, 222);
 }
 
 #[test]
 fn ring_buffer() {
     check!(ring(2), 20, 36);
     count(273, 1218, || ring::<Real>(3));
-}
-
-#[test]
-fn loop_with_two_ways_out() {
-    same_outcomes(|| two_ways_out::<Real>(5), || two_ways_out::<Abstract>(5));
 }

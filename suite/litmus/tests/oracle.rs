@@ -36,9 +36,9 @@ fn large_counts_of_the_literature() {
 }
 
 #[test]
-fn awaits_block() {
+fn who_waits_in_vain_is_blocked() {
     let program: Program =
-        "await Rx y==1; Fs; await Rx z==0 || Wx(z,1); Fs; Wx(x,1) || await Rx x==1; Wx(y,1)".parse().unwrap();
+        "retry { a=Rx y } until a==1; Fs; retry { b=Rx z } until b==0 || Wx(z,1); Fs; Wx(x,1) || retry { a=Rx x } until a==1; Wx(y,1)".parse().unwrap();
     for (model, complete, blocked) in [(Model::Sc, 0, 3), (Model::Rc11, 1, 3)] {
         let found = count(&program, model);
         assert_eq!((found.complete, found.blocked), (complete, blocked), "{model:?}");

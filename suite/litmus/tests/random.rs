@@ -1,8 +1,8 @@
 //! Random programs: Raddle makes exactly the executions that the axioms allow. `PROPTEST_CASES` makes more than the usual.
 
-use litmus::check::compare_program;
+use litmus::check::{compare_outcomes, compare_program};
 use litmus::oracle::{Abstract, executions};
-use litmus::random::{programs, waiting_programs};
+use litmus::random::{looping_programs, programs};
 use litmus::{Model, Real};
 use proptest::prelude::*;
 use raddle::{Explorer, Strategy};
@@ -32,14 +32,20 @@ proptest! {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 
+    /// Each round that only waits is left out, and nothing else.
     #[test]
-    fn threads_that_wait_for_each_other(program in waiting_programs(2)) {
+    fn threads_with_loops(program in looping_programs(2)) {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 }
 
 proptest! {
     #![proptest_config(cases(200))]
+
+    #[test]
+    fn no_outcome_of_a_loop_is_lost(program in looping_programs(3)) {
+        compare_outcomes(&program).map_err(TestCaseError::fail)?;
+    }
 
     /// Not by reduction, but by trying all schedules: what the programs come to does not depend on it.
     #[test]

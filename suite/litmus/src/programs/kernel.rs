@@ -183,17 +183,3 @@ pub fn ring<M: Machine>(threads: usize) -> Test {
         vec![put, ring.dequeue().unwrap_or_else(|failed| failed)]
     })
 }
-
-/// A loop that only waits, with two ways out of it: the last of so many stores, and none at all.
-pub fn two_ways_out<M: Machine>(stores: u32) -> Test {
-    Test::alike(2, M::Atomic::new(0), move |place, index| {
-        if index == 0 {
-            (1..=stores).for_each(|value| place.store(value, Release));
-            return Vec::new();
-        }
-        vec![M::retry(|| match place.load(Acquire) {
-            value if value == stores => Some(value),
-            _ => (place.load(Relaxed) == 0).then_some(0),
-        })]
-    })
-}

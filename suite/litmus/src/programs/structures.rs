@@ -39,6 +39,33 @@ pub fn treiber<M: Machine>(threads: usize, times: usize) -> Test {
     })
 }
 
+/// Treiber's stack; some threads push once, others pop once. Each attempt begins anew.
+pub fn treiber_ends<M: Machine>(pops: usize, pushes: usize) -> Test {
+    let next: Vec<_> = (0..=pushes).map(|_| M::Atomic::new(0)).collect();
+    Test::alike(pops + pushes, (M::Atomic::new(0), next), move |(head, next), index| {
+        if index < pushes {
+            let node = index as u32 + 1;
+            loop {
+                let top = head.load(Acquire);
+                next[node as usize].store(top, Relaxed);
+                if head.compare_exchange(top, node, Release, Relaxed).is_ok() {
+                    return Vec::new();
+                }
+            }
+        }
+        loop {
+            let top = head.load(Acquire);
+            if top == 0 {
+                return vec![0];
+            }
+            let below = next[top as usize].load(Relaxed);
+            if head.compare_exchange(top, below, Release, Relaxed).is_ok() {
+                return vec![top];
+            }
+        }
+    })
+}
+
 /// Michael and Scott's queue; each thread enqueues and dequeues so many times.
 pub fn michael_scott<M: Machine>(threads: usize, times: usize) -> Test {
     let next: Vec<_> = (0..=threads * times).map(|_| M::Atomic::new(NONE)).collect();
@@ -88,15 +115,16 @@ pub fn seqlock<M: Machine>(readers: usize) -> Test {
             sequence.store(2, Release);
             return Vec::new();
         }
-        M::retry(|| {
+        let values = M::retry(|| {
             let before = sequence.load(Acquire);
             if before % 2 == 1 {
                 return None;
             }
-            let values = data.iter().map(|cell| cell.load(Relaxed)).collect();
+            let values = [data[0].load(Relaxed), data[1].load(Relaxed)];
             M::fence(Acquire);
             (sequence.load(Relaxed) == before).then_some(values)
-        })
+        });
+        values.to_vec()
     })
 }
 
@@ -194,5 +222,71 @@ pub fn confirmation_loops<M: Machine>(setters: usize) -> Test {
             let found = word.load(SeqCst);
             word.compare_exchange(found, new, SeqCst, SeqCst).ok()
         })]
+    })
+}
+
+/// A ring of many producers and consumers, as FreeBSD has it: each thread enqueues once and dequeues once.
+pub fn ring<M: Machine>(threads: usize) -> Test {
+    const SIZE: u32 = 8;
+    struct Ends<M: Machine> {
+        head: M::Atomic,
+        tail: M::Atomic,
+    }
+    let ends = || Ends::<M> { head: M::Atomic::new(0), tail: M::Atomic::new(0) };
+    let slots: Vec<_> = (0..SIZE).map(|_| M::Atomic::new(0)).collect();
+    Test::alike(threads, (ends(), ends(), slots), |(producers, consumers, slots), index| {
+        let after = |at: u32| (at + 1) % SIZE;
+        let free = M::retry(|| {
+            let at = producers.head.load(Relaxed);
+            // Who sees an old head may take the ring to be full.
+            if after(at) == consumers.tail.load(Relaxed) {
+                return Some(None);
+            }
+            producers.head.compare_exchange(at, after(at), AcqRel, Acquire).ok().map(Some)
+        });
+        if let Some(at) = free {
+            M::fence(SeqCst);
+            slots[at as usize].store(index as u32 + 1, Relaxed);
+            M::wait_until(|| producers.tail.load(Relaxed) == at);
+            producers.tail.store(after(at), Relaxed);
+        }
+
+        let taken = M::retry(|| {
+            let at = consumers.head.load(Relaxed);
+            if at == producers.tail.load(Relaxed) {
+                return Some(None);
+            }
+            consumers.head.compare_exchange(at, after(at), AcqRel, Acquire).ok().map(Some)
+        });
+        let Some(at) = taken else { return vec![0] };
+        let value = slots[at as usize].load(Relaxed);
+        M::wait_until(|| consumers.tail.load(Relaxed) == at);
+        M::fence(SeqCst);
+        consumers.tail.store(after(at), Relaxed);
+        vec![value]
+    })
+}
+
+/// A queue of one producer and one consumer, each of which waits for the other: so many items through so few slots.
+pub fn channel<M: Machine>(items: u32, slots: u32) -> Test {
+    let cells: Vec<_> = (0..slots).map(|_| M::Atomic::new(0)).collect();
+    Test::alike(2, (M::Atomic::new(0), M::Atomic::new(0), cells), move |(sent, received, cells), index| {
+        let cell = |item: u32| &cells[(item % slots) as usize];
+        let send = |item: u32| {
+            M::wait_until(|| item - received.load(Acquire) < slots);
+            cell(item).store(item + 1, Relaxed);
+            sent.store(item + 1, Release);
+        };
+        let receive = |item: u32| {
+            M::wait_until(|| sent.load(Acquire) > item);
+            let value = cell(item).load(Relaxed);
+            received.store(item + 1, Release);
+            value
+        };
+        if index == 0 {
+            (0..items).for_each(send);
+            return Vec::new();
+        }
+        (0..items).map(receive).collect()
     })
 }
