@@ -8,24 +8,28 @@
 //!
 //! Memory is one graph per revisit that is under way, each smaller than an execution, and the work noted on them.
 
+mod loops;
+mod points;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
 use super::bound::{Bound, Waits};
-use super::counts::{self, Counts};
+use super::counts::Counts;
 use super::estimate::{Descent, Tally};
 use super::event::{Access, Event, EventId, INIT, NONE};
-use super::places::{self, Found, Places};
+use super::places::{Found, Places};
 use super::rwlocks::RwLocks;
 use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
-use crate::engine::Checkpoint;
 use crate::event::Order;
-use crate::liveness;
 use crate::memory::Touched;
 use crate::schedule::Schedule;
 use crate::thread::ThreadId;
+pub(crate) use loops::LoopsAtRest;
+use loops::{Loop, Vain};
+pub(crate) use points::Kept;
 
 /// What a thread is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -90,92 +94,15 @@ impl Frame {
         Frame { graph: Graph::new(model), work: Vec::new(), given: 0, same, kept: Vec::new() }
     }
 
-    /// Whether the event can be made in another way.
-    fn has_work_at(&self, id: EventId) -> bool {
-        // The latest work is that on the latest events.
-        self.work.last().is_some_and(|last| {
-            last.at == id || last.at > id && self.work.binary_search_by_key(&id, |work| work.at).is_ok()
-        })
-    }
-
-    /// How many points are kept that the frame below does not have.
-    fn own_points(&self) -> usize {
-        match self.same {
-            usize::MAX => self.kept.len(),
-            same => self.kept.iter().filter(|kept| kept.made > same).count(),
-        }
-    }
-
-    /// Executions then make a few events again.
-    fn forget_every_other_point(&mut self, spare: &mut Vec<Rc<Kept>>) {
-        let mut goes = false;
-        let forgotten = self.kept.extract_if(.., |_| {
-            goes = !goes;
-            goes
-        });
-        spare.extend(forgotten.filter(|kept| Rc::strong_count(kept) == 1));
-    }
-
     /// Removes all but the first events.
     fn truncate(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
         self.graph.truncate(len);
         self.forget_points_beyond(len, spare);
     }
-
-    fn forget_points_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
-        while let Some(kept) = self.kept.pop_if(|kept| kept.made > len) {
-            spare.extend(Some(kept).filter(|kept| Rc::strong_count(kept) == 1));
-        }
-    }
 }
 
 stored!(Work { at, event, rank, revisit });
 stored!(Frame { graph, work, given, same } without kept);
-
-/// A point of an execution at which others can begin: those whose graphs begin with the same events.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    /// How many events there were.
-    made: usize,
-    places: places::SoFar,
-    counts: counts::SoFar,
-    /// Everything else.
-    pub(crate) machine: Checkpoint,
-}
-
-/// At most so many are kept: each is about as large as the memory of an execution.
-const MOST_KEPT: usize = if cfg!(debug_assertions) { 16 } else { 256 };
-
-/// A read that made a thread go round, when it comes after this past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Vain {
-    thread: ThreadId,
-    past: u64,
-    value: u64,
-}
-
-/// How a thread went round.
-#[derive(Clone, Copy, Debug)]
-struct Loop {
-    /// How many events before the read the loop began.
-    length: u32,
-    /// Whether the thread will go round for ever unless it reads something else.
-    proven: bool,
-}
-
-stored!(Vain { thread, past, value });
-stored!(Loop { length, proven });
-
-/// How threads stand that wait in loops, when nobody can go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoopsAtRest {
-    /// No thread waits in a loop.
-    None,
-    /// One would read something else if it went round again: another execution shows what.
-    Moving,
-    /// Those that wait would go round for ever.
-    Stuck,
-}
 
 #[derive(Debug)]
 pub(super) struct Script {
@@ -504,11 +431,6 @@ impl Exhaustive {
         self.places.unseen_writes
     }
 
-    /// Whether a loop was taken to wait because it gives way, though it may count its rounds.
-    pub(crate) fn has_assumed(&self) -> bool {
-        self.assumed
-    }
-
     /// The memory model.
     pub(crate) fn model(&self) -> Model {
         self.model
@@ -524,64 +446,6 @@ impl Exhaustive {
 
     fn frame_mut(&mut self) -> &mut Frame {
         self.frames.last_mut().expect("an execution has a graph")
-    }
-
-    /// Whether the event, which was just made, can be made in another way, so that executions will begin before it.
-    pub(crate) fn is_branch(&self, id: EventId) -> bool {
-        let frame = self.frames.last().expect("an execution has a graph");
-        self.foreseen.is_none_or(|effect| effect < id)
-            && (frame.same == id as usize || frame.has_work_at(id))
-            && frame.kept.last().is_none_or(|kept| kept.made < id as usize)
-    }
-
-    /// A point that is not needed any more, to be made another.
-    pub(crate) fn spare_point(&mut self) -> Rc<Kept> {
-        let all = || self.frames.iter().map(Frame::own_points).sum::<usize>();
-        if self.spare_kept.is_empty() && all() >= MOST_KEPT {
-            self.frames.iter_mut().for_each(|frame| frame.forget_every_other_point(&mut self.spare_kept));
-        }
-        self.spare_kept.pop().unwrap_or_default()
-    }
-
-    /// Keeps how everything stands before the latest event, which has this number, for executions that begin with the same ones.
-    /// What is not known here is in the point already.
-    pub(crate) fn keep(&mut self, id: EventId, mut point: Rc<Kept>) {
-        let kept = Rc::get_mut(&mut point).expect("it is spare");
-        kept.made = id as usize;
-        self.places.before_latest(&mut kept.places);
-        kept.counts.clone_from(&self.references.so_far);
-        for frame in self.frames.iter_mut().rev() {
-            let at = frame.kept.partition_point(|other| other.made < point.made);
-            if frame.kept.get(at).is_none_or(|other| other.made > point.made) {
-                frame.kept.insert(at, Rc::clone(&point));
-            }
-            if point.made > frame.same {
-                break;
-            }
-        }
-    }
-
-    /// Lets the execution, which has just begun, begin as late as possible: with the events that an earlier one had made at a
-    /// point that was kept.
-    pub(crate) fn take_up(&mut self) -> Option<Rc<Kept>> {
-        let kept = Rc::clone(self.frames.last()?.kept.last()?);
-        self.made = kept.made;
-        self.places.take_up(&kept.places);
-        self.references.so_far.clone_from(&kept.counts);
-        Some(kept)
-    }
-
-    /// Forgets the points that were kept: executions begin at the beginning.
-    pub(crate) fn forget_kept(&mut self) {
-        self.frames.iter_mut().for_each(|frame| frame.kept.clear());
-    }
-
-    /// Whether the thread, which has made its event `po` in a loop, is known to have an effect before long. What is known of its
-    /// rounds then depends on what comes later in the graph, and is not the same in other executions.
-    pub(crate) fn will_not_wait(&mut self, thread: ThreadId, po: u32) -> bool {
-        let effect = self.next_effect(thread, po);
-        self.foreseen = self.foreseen.max(effect);
-        effect.is_some()
     }
 
     /// Takes the last frame away, to be used again.
@@ -1008,24 +872,6 @@ impl Exhaustive {
         self.places.covers(address)
     }
 
-    /// Whether threads were seen to go round here.
-    pub(crate) fn is_loop(&self, pc: usize) -> bool {
-        self.loops.contains(&pc)
-    }
-
-    /// A thread may go round here since its event `po`. True if that is news, and the execution has to be made again.
-    pub(crate) fn learns_loop(&mut self, pc: usize, thread: ThreadId, po: u32) -> bool {
-        let news = !self.is_loop(pc);
-        if news {
-            self.loops.push(pc);
-            self.forget_kept();
-            self.again = true;
-            let first = self.graph().threads[usize::from(thread)][po as usize] as usize;
-            self.take_back(first.max(self.begun_with));
-        }
-        news
-    }
-
     /// Removes all but the first events, and the work that the current execution noted on the others.
     fn take_back(&mut self, len: usize) {
         let own = len.max(self.begun_with);
@@ -1034,121 +880,6 @@ impl Exhaustive {
         while frame.work.last().is_some_and(|work| work.at as usize >= own) {
             frame.work.pop();
         }
-    }
-
-    /// Whether the event, which its thread makes next, can go on with a value.
-    fn accepts(&self, event: &Event, value: u64) -> bool {
-        event.access.accepts(value)
-            && (self.vain.is_empty() || self.is_free(event.thread) || self.vain_loop(event, value).is_none())
-    }
-
-    /// Whether the event, which its thread makes next and has waited for since `wait`, can go on with the newest value.
-    fn accepts_newest(&self, event: &Event, wait: Option<EventId>) -> bool {
-        let graph = self.graph();
-        let newest = graph.newest(event.place);
-        self.accepts(event, graph.value(event.place, newest))
-            && wait.is_none_or(|wait| graph.may_take(wait, newest))
-    }
-
-    fn vain_loop(&self, event: &Event, value: u64) -> Option<Loop> {
-        let (thread, past) = (event.thread, self.graph().past_of(event.thread));
-        self.vain.get(&Vain { thread, past, value }).copied()
-    }
-
-    /// Lets a thread that waits in a loop go on, because nobody else can: one whose loop may have a bound, if there is one.
-    pub(crate) fn set_free(&mut self) -> Option<ThreadId> {
-        let graph = self.graph();
-        let may_go_on = |event: &&Event| {
-            let value = graph.newest_value(event.place);
-            event.access.accepts(value) && self.vain_loop(event, value).is_some_and(|vain| !vain.proven)
-        };
-        let thread = self.waiting.iter().flatten().find(may_go_on)?.thread;
-        self.free.push(thread);
-        Some(thread)
-    }
-
-    /// How the threads stand that wait in loops, when nobody can go on.
-    pub(crate) fn loops_at_rest(&self) -> LoopsAtRest {
-        let graph = self.graph();
-        let mut loops = LoopsAtRest::None;
-        for event in self.waiting.iter().flatten() {
-            let value = graph.newest_value(event.place);
-            if !event.access.accepts(value) {
-                continue;
-            }
-            // If it is not in vain, it is for another execution to read this.
-            let Some(vain) = self.vain_loop(event, value) else { return LoopsAtRest::Moving };
-            let own = &graph.threads[usize::from(event.thread)];
-            let begin = own.len().saturating_sub(vain.length as usize);
-            let is_news = |&id: &EventId| {
-                let read = graph.event(id);
-                read.place != NONE && read.reads() && read.rf != graph.newest(read.place)
-            };
-            if own[begin..].iter().any(is_news) {
-                return LoopsAtRest::Moving;
-            }
-            loops = LoopsAtRest::Stuck;
-        }
-        loops
-    }
-
-    /// The thread goes round since its event `po`, and its read `vain` was in vain. If that was the one to begin with, the
-    /// execution has to be made again, knowing that; if it was one of several that the thread could make, it is left to the
-    /// others.
-    ///
-    /// False if the round is worth keeping: an optimistic attempt that failed, unless the loop, whose `code` may be looked at,
-    /// says that it waits.
-    pub(crate) fn learns_vain(
-        &mut self,
-        thread: ThreadId,
-        [po, vain]: [u32; 2],
-        proven: bool,
-        code: impl FnOnce() -> liveness::Loop,
-    ) -> bool {
-        let graph = self.graph();
-        let own = &graph.threads[usize::from(thread)];
-        let reads = || own[po as usize..].iter().map(|&id| graph.event(id)).filter(|event| event.reads());
-        let one_place = reads().all(|event| reads().all(|other| other.place == event.place));
-        let tries = reads().any(|event| event.access != Access::Load);
-        let all_new = || reads().all(|event| event.rf == graph.newest(event.place));
-        if !one_place && !all_new() {
-            let code = code();
-            if (tries || code.tries) && !code.pauses {
-                return false;
-            }
-        }
-        let last = own[vain as usize];
-        let mut read = *graph.event(last);
-        let length = vain - po;
-        self.take_back(last as usize);
-        let begun_with = self.begun_with;
-        let frame = self.frames.last_mut().expect("an execution has a graph");
-        let past = frame.graph.past_of(thread);
-        self.vain.insert(Vain { thread, past, value: read.read }, Loop { length, proven });
-        self.assumed |= !proven;
-        self.again = last as usize >= begun_with || (last as usize) < frame.given;
-        if (last as usize) < frame.given {
-            // What it reads was given to it by a revisit, and that has to stay known.
-            read.waits = true;
-            frame.graph.push(read, 0);
-            frame.given = frame.graph.len();
-        }
-        true
-    }
-
-    /// The first event with which the thread changes something after its event `po`, as far as the graph that the execution
-    /// follows says.
-    fn next_effect(&self, thread: ThreadId, po: u32) -> Option<EventId> {
-        let graph = self.graph();
-        let later = graph.threads.get(usize::from(thread))?.get(po as usize + 1..)?;
-        let effect =
-            |&id: &EventId| graph.event(id).written.is_some_and(|value| value != graph.event(id).read);
-        later.iter().copied().find(effect)
-    }
-
-    /// Whether the thread is not held back in loops.
-    pub(crate) fn is_free(&self, thread: ThreadId) -> bool {
-        self.free.contains(&thread)
     }
 
     /// Whether the execution has left the graph.
@@ -1190,26 +921,5 @@ impl Exhaustive {
     fn note(&mut self, event: Event, rank: usize, revisit: Option<EventId>) {
         let frame = self.frames.last_mut().expect("an execution has a graph");
         frame.work.push(Work { at: frame.graph.len() as u32, event, rank, revisit });
-    }
-}
-
-impl Waits for Exhaustive {
-    fn waits(&self, event: &Event, value: u64) -> bool {
-        let past = self.graph().past_before(event);
-        let in_vain = || self.vain.contains_key(&Vain { thread: event.thread, past, value });
-        !event.access.accepts(value) || (!self.is_free(event.thread) && in_vain())
-    }
-
-    fn may_go_round(&self, event: &Event) -> bool {
-        let past = self.graph().past_before(event);
-        self.vain.keys().any(|vain| (vain.thread, vain.past) == (event.thread, past))
-    }
-
-    fn wanted(&self, thread: ThreadId) -> Option<Event> {
-        match self.waiting.get(usize::from(thread)) {
-            Some(&Some(event)) => Some(Event { po: self.graph().events_of(thread), ..event }),
-            // The same as its leader, which is where it is.
-            _ => self.wanted(self.leader_awaited(thread)?),
-        }
     }
 }

@@ -1,0 +1,109 @@
+//! The points of executions at which others begin, as far as the search decides: which are kept, and with which of them an
+//! execution begins. What a point holds of the machine, the engine copies.
+
+use std::rc::Rc;
+
+use super::{Exhaustive, Frame};
+use crate::engine::Checkpoint;
+use crate::graph::event::EventId;
+use crate::graph::{counts, places};
+
+/// A point of an execution at which others can begin: those whose graphs begin with the same events.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// How many events there were.
+    pub(super) made: usize,
+    places: places::SoFar,
+    counts: counts::SoFar,
+    /// Everything else.
+    pub(crate) machine: Checkpoint,
+}
+
+/// At most so many are kept: each is about as large as the memory of an execution.
+const MOST_KEPT: usize = if cfg!(debug_assertions) { 16 } else { 256 };
+
+impl Frame {
+    /// Whether the event can be made in another way.
+    pub(super) fn has_work_at(&self, id: EventId) -> bool {
+        // The latest work is that on the latest events.
+        self.work.last().is_some_and(|last| {
+            last.at == id || last.at > id && self.work.binary_search_by_key(&id, |work| work.at).is_ok()
+        })
+    }
+
+    /// How many points are kept that the frame below does not have.
+    pub(super) fn own_points(&self) -> usize {
+        match self.same {
+            usize::MAX => self.kept.len(),
+            same => self.kept.iter().filter(|kept| kept.made > same).count(),
+        }
+    }
+
+    /// Executions then make a few events again.
+    pub(super) fn forget_every_other_point(&mut self, spare: &mut Vec<Rc<Kept>>) {
+        let mut goes = false;
+        let forgotten = self.kept.extract_if(.., |_| {
+            goes = !goes;
+            goes
+        });
+        spare.extend(forgotten.filter(|kept| Rc::strong_count(kept) == 1));
+    }
+
+    pub(super) fn forget_points_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
+        while let Some(kept) = self.kept.pop_if(|kept| kept.made > len) {
+            spare.extend(Some(kept).filter(|kept| Rc::strong_count(kept) == 1));
+        }
+    }
+}
+
+impl Exhaustive {
+    /// Whether the event, which was just made, can be made in another way, so that executions will begin before it.
+    pub(crate) fn is_branch(&self, id: EventId) -> bool {
+        let frame = self.frames.last().expect("an execution has a graph");
+        self.foreseen.is_none_or(|effect| effect < id)
+            && (frame.same == id as usize || frame.has_work_at(id))
+            && frame.kept.last().is_none_or(|kept| kept.made < id as usize)
+    }
+
+    /// A point that is not needed any more, to be made another.
+    pub(crate) fn spare_point(&mut self) -> Rc<Kept> {
+        let all = || self.frames.iter().map(Frame::own_points).sum::<usize>();
+        if self.spare_kept.is_empty() && all() >= MOST_KEPT {
+            self.frames.iter_mut().for_each(|frame| frame.forget_every_other_point(&mut self.spare_kept));
+        }
+        self.spare_kept.pop().unwrap_or_default()
+    }
+
+    /// Keeps how everything stands before the latest event, which has this number, for executions that begin with the same ones.
+    /// What is not known here is in the point already.
+    pub(crate) fn keep(&mut self, id: EventId, mut point: Rc<Kept>) {
+        let kept = Rc::get_mut(&mut point).expect("it is spare");
+        kept.made = id as usize;
+        self.places.before_latest(&mut kept.places);
+        kept.counts.clone_from(&self.references.so_far);
+        for frame in self.frames.iter_mut().rev() {
+            let at = frame.kept.partition_point(|other| other.made < point.made);
+            if frame.kept.get(at).is_none_or(|other| other.made > point.made) {
+                frame.kept.insert(at, Rc::clone(&point));
+            }
+            if point.made > frame.same {
+                break;
+            }
+        }
+    }
+
+    /// Lets the execution, which has just begun, begin as late as possible: with the events that an earlier one had made at a
+    /// point that was kept.
+    pub(crate) fn take_up(&mut self) -> Option<Rc<Kept>> {
+        let kept = Rc::clone(self.frames.last()?.kept.last()?);
+        self.made = kept.made;
+        self.places.take_up(&kept.places);
+        self.references.so_far.clone_from(&kept.counts);
+        Some(kept)
+    }
+
+    /// Forgets the points that were kept: executions begin at the beginning.
+    pub(crate) fn forget_kept(&mut self) {
+        self.frames.iter_mut().for_each(|frame| frame.kept.clear());
+    }
+}
