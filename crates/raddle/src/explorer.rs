@@ -363,7 +363,8 @@ fn search(
         say("raddle: only an exhaustive search can be resumed; ask for one with `--strategy exhaustive`");
     }
     if options.strategy != Strategy::Auto {
-        let report = search_once(&options, &config, at, exploration, run, judge)?;
+        let mut report = search_once(&options, &config, at, exploration, run, judge)?;
+        report.complete &= !report.assumed;
         return Ok((report, options.seed, Vec::new()));
     }
     let begin = Instant::now();

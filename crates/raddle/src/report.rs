@@ -17,7 +17,8 @@ pub struct Report<T> {
     /// Explorations that were cut, and executions that are not counted, because they take more than the
     /// [`preemptions`](crate::Explorer::preemptions) asked for. If there are none, the bound did not matter.
     pub exceeded: u64,
-    /// Whether every execution within the bounds was made.
+    /// Whether every execution within the bounds was made. Not if a loop that yields was taken to wait, though it may count its
+    /// rounds.
     pub complete: bool,
     /// About how many executions there are, if an exhaustive search ended early that took long enough to be estimated. That
     /// is the mean of a few hundred random descents into the tree of the search: the order of magnitude, not more.

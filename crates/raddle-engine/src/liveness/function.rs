@@ -99,10 +99,8 @@ impl Function {
             function.targets = function.read_tables();
         }
         function.follow_stack(0, Stack { pointer: -8, base: None })?;
-        let calls = function.code.iter().zip(&function.stack).filter(|(code, _)| is_call(code));
-        let landing: Vec<_> =
-            calls.filter_map(|(call, stack)| Some((function.pad_of(call)?, (*stack)?))).collect();
-        for (pad, stack) in landing {
+        // What runs after unwinding may call, too.
+        while let Some((pad, stack)) = function.pad_not_followed() {
             function.follow_stack(pad, stack)?;
         }
         function.lowest_taken =
@@ -145,6 +143,15 @@ impl Function {
     /// Where the unwinder lands if this call unwinds.
     fn pad_of(&self, call: &Instruction) -> Option<usize> {
         self.at(self.pads.of(call.ip())? as u64)
+    }
+
+    /// Where the unwinder may land that was not followed yet, and the stack there.
+    fn pad_not_followed(&self) -> Option<(usize, Stack)> {
+        let mut calls = self.code.iter().zip(&self.stack).filter(|(code, _)| is_call(code));
+        calls.find_map(|(call, &stack)| {
+            let pad = self.pad_of(call)?;
+            self.stack[pad].is_none().then_some((pad, stack?))
+        })
     }
 
     /// Notes where the stack is before each instruction that can come after this one. None if that is not clear.
