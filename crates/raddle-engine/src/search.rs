@@ -396,7 +396,12 @@ impl<'a> Search<'a> {
                     None => (engine.strategy.begin(execution), engine.strategy.is_exhaustive()),
                 };
                 if !more {
-                    report.complete = all;
+                    let pauses = engine.exhaustive.as_mut().is_some_and(|graphs| graphs.pauses());
+                    let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time);
+                    if pauses && !is_late() && !signal::interrupted() {
+                        continue;
+                    }
+                    report.complete = all && !pauses;
                     break;
                 }
             }

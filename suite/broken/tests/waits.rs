@@ -85,7 +85,9 @@ fn peterson() {
         let other = 1 - me;
         wants[me].store(true, SeqCst);
         turn.store(other, SeqCst);
-        while wants[other].load(SeqCst) && turn.load(SeqCst) == other {}
+        while wants[other].load(SeqCst) && turn.load(SeqCst) == other {
+            std::hint::spin_loop();
+        }
         me
     };
     critical_sections(4, 2, Flags::default, lock, |(wants, _), me| wants[me].store(false, SeqCst));
@@ -98,7 +100,9 @@ fn dekker() {
         while wants[1 - me].load(SeqCst) {
             if turn.load(SeqCst) != me {
                 wants[me].store(false, SeqCst);
-                while turn.load(SeqCst) != me {}
+                while turn.load(SeqCst) != me {
+                    std::hint::spin_loop();
+                }
                 wants[me].store(true, SeqCst);
             }
         }

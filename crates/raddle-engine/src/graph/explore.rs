@@ -76,6 +76,9 @@ pub(super) struct Work {
     revisit: Option<EventId>,
 }
 
+/// So many ways that are not consistent are tried in a row, before the search looks at the clock.
+const MOST_TRIED: usize = if cfg!(test) { usize::MAX } else { 100 };
+
 #[derive(Debug)]
 pub(super) struct Frame {
     graph: Graph,
@@ -158,6 +161,8 @@ pub struct Exhaustive {
     let_go: Vec<ThreadId>,
     /// What is known to make threads go round.
     vain: HashMap<Vain, Loop>,
+    /// See [`Exhaustive::pauses`].
+    pauses: bool,
     /// Whether the graph as it is has to be tried once more.
     again: bool,
     /// How many events of the graph the current execution began with.
@@ -200,6 +205,7 @@ impl Exhaustive {
             free: Vec::new(),
             let_go: Vec::new(),
             vain: HashMap::new(),
+            pauses: false,
             again: false,
             begun_with: 0,
             loops: Vec::new(),
@@ -274,6 +280,11 @@ impl Exhaustive {
         more
     }
 
+    /// Whether there may be more executions, although none was found yet: finding one takes long, and there may be no time for it.
+    pub(crate) fn pauses(&mut self) -> bool {
+        std::mem::take(&mut self.pauses)
+    }
+
     fn find_work(&mut self) -> bool {
         self.places.begin();
         self.references.begin();
@@ -299,7 +310,12 @@ impl Exhaustive {
             self.descent = Some(descent);
             return true;
         }
-        while let Some(frame) = self.frames.last_mut() {
+        for tried in 0.. {
+            let Some(frame) = self.frames.last_mut() else { break };
+            if tried == MOST_TRIED {
+                self.pauses = true;
+                break;
+            }
             let Some(work) = frame.work.pop() else {
                 self.retire();
                 continue;
