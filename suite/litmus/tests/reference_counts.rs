@@ -575,6 +575,7 @@ fn counts_that_are_marked_need_not_be_right() {
     struct Owner(*mut u32);
     // SAFETY: only whoever drops it looks at it.
     unsafe impl Send for Owner {}
+    // SAFETY: as above: the last owner alone touches the value.
     unsafe impl Sync for Owner {}
     impl Drop for Owner {
         fn drop(&mut self) {
