@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_was_copied_comes_back_and_nothing_else() {
-        let mut memory = vec![1u8; 100];
+        let mut memory = [1u8; 100];
         let mut image = Image::default();
         // SAFETY: a live vector that nothing else uses.
         unsafe {

@@ -586,7 +586,7 @@ mod tests {
         // `mov rsp, rax`
         assert!(Function::read(&[0x48, 0x89, 0xc4, 0xc3], 0, Pads::default(), |_| false).is_none());
         // `jmp rax` in the middle of a function
-        let function = Function::read(&[&TAKE[..], &[0xff, 0xe0]].concat(), 0, Pads::default(), |_| false);
+        let function = Function::read(&[TAKE, &[0xff, 0xe0]].concat(), 0, Pads::default(), |_| false);
         assert!(function.is_none());
     }
 }
