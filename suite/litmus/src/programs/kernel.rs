@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
+use super::locks::sleep_while;
 use crate::machine::{Atomic, GAVE_UP, Machine, Test};
 
 /// A ticket lock whose waiters that are far from their turn wait elsewhere (TWA, Dice and Kogan, 2019). With so few threads as
@@ -35,10 +36,7 @@ impl<M: Machine> Futex<M> {
     }
 
     fn wait(&self, expected: u32) {
-        let before = self.signal.load(Acquire);
-        if self.word.load(Acquire) == expected {
-            M::wait_until(|| self.signal.load(Acquire) != before);
-        }
+        sleep_while::<M>(&self.word, expected, &self.signal);
     }
 
     fn wake(&self) {

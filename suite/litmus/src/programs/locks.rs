@@ -250,7 +250,7 @@ pub fn twa_lock<M: Machine>(threads: usize) -> Test {
 }
 
 /// Waits for a signal while a word holds a value, as a futex does; any signal wakes.
-fn sleep_while<M: Machine>(word: &M::Atomic, value: u32, signals: &M::Atomic) {
+pub(super) fn sleep_while<M: Machine>(word: &M::Atomic, value: u32, signals: &M::Atomic) {
     let before = signals.load(Acquire);
     if word.load(Acquire) == value {
         M::wait_until(|| signals.load(Acquire) != before);
