@@ -101,6 +101,9 @@ pub(crate) struct RaddleOptions {
     /// Types or functions that count references as Arc does, for exhaustive and auto: my_crate::Handle,*::release
     #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
     pub(crate) reference_counts: Option<String>,
+    /// What else may happen: spurious-wake-ups, timeouts, random-bytes, with commas between them
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) also: Option<String>,
     /// Whether memory that is not freed is a failure: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) check_leaks: Option<String>,
@@ -131,6 +134,7 @@ impl RaddleOptions {
             ("RADDLE_RACES", &self.races),
             ("RADDLE_SUPPRESS", &self.suppress),
             ("RADDLE_REFERENCE_COUNTS", &self.reference_counts),
+            ("RADDLE_ALSO", &self.also),
             ("RADDLE_CHECK_LEAKS", &self.check_leaks),
             ("RADDLE_RESUME", &self.resume),
             ("RADDLE_STACK_SIZE", &self.stack_size),
@@ -348,6 +352,7 @@ mod tests {
             races: Some("off".into()),
             suppress: Some("my_crate::*".into()),
             reference_counts: Some("my_crate::Handle".into()),
+            also: Some("timeouts".into()),
             check_leaks: Some("on".into()),
             resume: Some("on".into()),
             memory: Some("rc11".into()),

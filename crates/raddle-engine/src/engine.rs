@@ -19,6 +19,7 @@
 mod access;
 mod along_graph;
 mod checkpoint;
+mod fair;
 mod flow;
 mod leaks;
 mod links;
@@ -30,6 +31,7 @@ pub use self::access::Suppress;
 pub(crate) use self::along_graph::Shared;
 pub(crate) use self::checkpoint::Checkpoint;
 pub(crate) use self::flow::trapped;
+use self::fair::Fair;
 use self::flow::{Flow, coroutine_body, os_thread_body};
 
 use std::cell::Cell;
@@ -49,8 +51,10 @@ use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::{Ended, Judge};
 use crate::kinds::Kinds;
+use crate::left_out::LeftOut;
 use crate::liveness::Liveness;
 use crate::memory::Memory;
+use crate::memory::sync::Message;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
 use crate::schedule::Schedule;
@@ -75,8 +79,8 @@ pub enum Outcome {
     Deadlock,
     /// The threads that are left only spin, and nothing can change that.
     Livelock,
-    /// More steps than allowed.
-    StepLimit,
+    /// The execution did not end, although every thread that could go on did, again and again: see [`fair`].
+    Endless,
     /// More time than allowed.
     TimeLimit,
     /// The closure returned, but threads are left that can never run again.
@@ -174,6 +178,15 @@ pub struct Limits {
     pub check_leaks: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
+    /// Whether `park` and `Condvar::wait` may end although nobody ended them: once for each thread.
+    pub spurious: bool,
+    /// Whether timeouts, however long, may end while other threads could go on.
+    pub early_timeouts: bool,
+    /// Whether each execution has random bytes of its own.
+    pub vary_random: bool,
+    /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
+    /// that goes round is left out only if each round is proven to be like the one before.
+    pub claims_all: bool,
     /// The longest that an execution may take, in ticks of the watchdog.
     pub max_ticks: u32,
 }
@@ -217,6 +230,16 @@ pub struct Engine {
     pub switches: u64,
     /// Events of the current thread since it began to run, at which others could have.
     in_a_row: u32,
+    /// After how many events the execution goes on fairly.
+    step_limit: u64,
+    /// The same, said by a schedule that is followed.
+    scripted_limit: Option<u64>,
+    /// Whose turn it is, if the execution goes on fairly.
+    fair: Option<Box<Fair>>,
+    /// What the search has left out so far.
+    pub(crate) left_out: LeftOut,
+    /// From which seed the code under test gets random bytes in the current execution.
+    random_seed: u64,
     /// The memory at the end of the last round in which all threads that were left span.
     memory_of_round: Option<u64>,
     /// The first thread of the execution that could not go on by itself.
@@ -238,14 +261,14 @@ pub struct Engine {
     pub(crate) detector: Option<Box<RaceDetector>>,
     /// Says which races are not reported.
     pub(crate) suppress: Option<Suppress>,
+    /// What the threads that left a scope have handed on to its end, unless the search is exhaustive.
+    scopes: Vec<(usize, Message)>,
     pub(crate) futexes: Futexes,
     pub(crate) clock: Clock,
     /// Destructors of the thread-specific keys that the execution made; their numbers follow those of the process.
     pub(crate) keys: Vec<Option<KeyDestructor>>,
     /// Memory that the execution mapped: address and length.
     pub(crate) mappings: Vec<(usize, usize)>,
-    /// What the code under test gets when it asks for random bytes.
-    pub(crate) random: Rng,
     /// The points at which the strategy chose, for the process that waits for this one.
     pub(crate) points: Option<PointLog>,
     /// What happened, if it is being recorded.
@@ -301,6 +324,11 @@ impl Engine {
             begun_at: 0,
             switches: 0,
             in_a_row: 0,
+            step_limit: limits.max_steps,
+            scripted_limit: None,
+            fair: None,
+            left_out: LeftOut::default(),
+            random_seed: seed,
             memory_of_round: None,
             waited: None,
             borrowed: Borrowed::default(),
@@ -312,11 +340,11 @@ impl Engine {
             memory: None,
             detector: None,
             suppress: None,
+            scopes: Vec::new(),
             futexes: Futexes::default(),
-            clock: Clock::default(),
+            clock: Clock::new(limits.early_timeouts),
             keys: Vec::new(),
             mappings: Vec::new(),
-            random: Rng::new(seed),
             points: None,
             trace: None,
             classifier,
@@ -400,12 +428,19 @@ impl Engine {
     pub(crate) fn point(&mut self, pending: Pending) {
         self.steps += 1;
         if self.runnable.len() > 1
+            || !self.locking.is_empty()
             || self.clock.may_wake_somebody()
-            || self.steps > self.limits.max_steps
+            || self.steps > self.step_limit
             || self.expired
         {
             self.choose_at_point(pending);
         }
+    }
+
+    /// Whether an access there is no point at which threads may change.
+    #[inline(always)]
+    pub(crate) fn is_trusted(&self, site: Site) -> bool {
+        site.is_trusted() && !(site == Site::RefCountUp && self.limits.claims_all)
     }
 
     /// Counts a step at which threads do not change.
@@ -445,7 +480,7 @@ impl Engine {
                 thread.os_thread = Some(os_thread);
             }
         }
-        thread.renew(start);
+        thread.renew(start, self.random_seed);
         self.make_runnable(id as ThreadId);
         id as ThreadId
     }
@@ -503,11 +538,14 @@ impl Engine {
         self.begun_at = 0;
         self.switches = 0;
         self.in_a_row = 0;
+        // It goes on fairly from the event on that is beyond the limit.
+        self.step_limit = self.scripted_limit.map_or(self.limits.max_steps, |since| since.saturating_sub(1));
+        self.fair = None;
         self.outcome = None;
+        self.scopes.clear();
         self.futexes.clear();
         self.clock.reset();
         self.keys.clear();
-        self.random = Rng::new(self.seed);
         self.current = 0;
         self.panic = None;
         self.crashed_at = None;
@@ -532,13 +570,44 @@ impl Engine {
     /// The choices that make the execution again.
     pub(crate) fn choices(&self) -> Schedule {
         match &self.exhaustive {
-            Some(graphs) => graphs.schedule(),
+            Some(graphs) => Schedule {
+                fair_since: self.fair_since(),
+                random: self.random_of_execution(),
+                ..graphs.schedule()
+            },
             None => Schedule {
                 threads: self.schedule.clone(),
                 look_back: self.look_back.clone(),
+                fair_since: self.fair_since(),
+                random: self.random_of_execution(),
                 ..Schedule::default()
             },
         }
+    }
+
+    /// Begins the execution of this number: it may have random bytes of its own.
+    pub(crate) fn number(&mut self, execution: u64) {
+        if self.limits.vary_random {
+            self.random_seed = Rng::of_execution(self.seed, execution).next();
+        }
+    }
+
+    /// Sets the event since which the next execution goes on fairly, and the seed of its random bytes, as those of the schedule.
+    /// Returns the seed as it was.
+    pub(crate) fn follow(&mut self, schedule: &Schedule) -> u64 {
+        self.scripted_limit = Some(schedule.fair_since.unwrap_or(u64::MAX));
+        mem::replace(&mut self.random_seed, schedule.random.unwrap_or(self.seed))
+    }
+
+    /// The next execution is one of the search again.
+    pub(crate) fn follow_no_more(&mut self, random_seed: u64) {
+        self.scripted_limit = None;
+        self.random_seed = random_seed;
+    }
+
+    /// The seed of the execution's random bytes, if it is not that of the search.
+    fn random_of_execution(&self) -> Option<u64> {
+        (self.random_seed != self.seed).then_some(self.random_seed)
     }
 
     /// Abandons what is left and rolls everything back.
@@ -571,8 +640,11 @@ impl Engine {
         self.check_limits();
         self.note_pause();
         self.current().pending = pending;
+        if !self.locking.is_empty() {
+            self.release_lockers();
+        }
         self.in_a_row += u32::from(self.runnable.len() > 1);
-        if self.in_a_row > MOST_IN_A_ROW && !self.follows_graph() {
+        if self.in_a_row > MOST_IN_A_ROW && !self.follows_graph() && self.fair.is_none() {
             return self.stand_back();
         }
         let next = self.decide();
@@ -588,11 +660,8 @@ impl Engine {
     }
 
     fn check_limits(&mut self) {
-        if self.steps > self.limits.max_steps {
-            self.stop(Outcome::StepLimit);
-        }
-        if self.expired {
-            self.stop(Outcome::TimeLimit);
+        if self.steps > self.step_limit || self.expired {
+            self.reach_limit();
         }
     }
 
@@ -612,6 +681,9 @@ impl Engine {
     fn find_next(&mut self) -> Option<ThreadId> {
         if self.exhaustive.is_some() {
             return self.next_along_graph();
+        }
+        if self.fair.is_some() {
+            return self.next_fairly();
         }
         loop {
             if !self.locking.is_empty() {

@@ -6,7 +6,8 @@
 
 use std::ptr;
 
-use crate::engine::Outcome;
+use crate::engine::{Engine, Outcome};
+use crate::left_out::LeftOut;
 use crate::schedule::Schedule;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
@@ -31,6 +32,7 @@ pub(crate) struct Said {
     pub(crate) passed: bool,
     pub(crate) steps: u64,
     pub(crate) switches: u64,
+    pub(crate) left_out: LeftOut,
 }
 
 #[repr(C)]
@@ -42,6 +44,9 @@ struct Header {
     switches: u64,
     choices: u64,
     points: u64,
+    left_out: u64,
+    /// One more than the event since which the execution went on fairly, if it did.
+    fair_since: u64,
 }
 
 const HEADER: usize = size_of::<Header>() / size_of::<u16>();
@@ -102,10 +107,17 @@ impl PointLog {
     }
 
     /// In the child: says how the execution went.
-    pub(crate) fn say(&self, outcome: &Outcome, steps: u64, switches: u64, choices: usize) {
-        let passed = u64::from(*outcome == Outcome::Passed);
-        let header =
-            Header { finished: 1, passed, steps, switches, choices: choices as u64, points: self.len as u64 };
+    pub(crate) fn say(&self, outcome: &Outcome, engine: &Engine) {
+        let header = Header {
+            finished: 1,
+            passed: u64::from(*outcome == Outcome::Passed),
+            steps: engine.steps,
+            switches: engine.switches,
+            choices: engine.schedule.len() as u64,
+            points: self.len as u64,
+            left_out: engine.left_out.bits().into(),
+            fair_since: engine.fair_since().map_or(0, |since| since + 1),
+        };
         // SAFETY: the mapping begins with the header.
         unsafe { self.memory.cast::<Header>().write(header) };
     }
@@ -137,6 +149,7 @@ impl PointLog {
             passed: header.finished == 1 && header.passed == 1,
             steps: header.steps,
             switches: header.switches,
+            left_out: LeftOut::from_bits(header.left_out as u32),
         }
     }
 }
@@ -148,7 +161,8 @@ impl PointLog {
             let points = self.points().filter(move |&(current, ..)| (current == LOOK_BACK) == look_back);
             points.map(|(_, chosen, ..)| chosen).collect()
         };
-        Schedule { threads: chosen(false), look_back: chosen(true), ..Schedule::default() }
+        let fair_since = self.header().fair_since.checked_sub(1);
+        Schedule { threads: chosen(false), look_back: chosen(true), fair_since, ..Schedule::default() }
     }
 
     fn header(&self) -> Header {

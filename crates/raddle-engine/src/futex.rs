@@ -31,6 +31,11 @@ impl Futexes {
         self.waiters.retain(|waiter| waiter.thread != thread);
     }
 
+    /// How many threads wait for a wake-up at the address.
+    pub fn waiters(&self, address: usize, mask: u32) -> usize {
+        self.waiters.iter().filter(|waiter| waiter.address == address && waiter.mask & mask != 0).count()
+    }
+
     /// Takes out up to `count` threads, longest waiting first, and hands each to `woken`.
     pub fn wake(&mut self, address: usize, count: u32, mask: u32, mut woken: impl FnMut(ThreadId)) -> u32 {
         let mut left = count;

@@ -98,6 +98,10 @@ impl Mail {
     pub(crate) fn append(&self, count: u64, schedule: &Schedule) {
         let parts = [&schedule.threads, &schedule.look_back, &schedule.counts];
         let mut bytes = count.to_le_bytes().to_vec();
+        // No event has the highest number, and no seed is told apart from it.
+        [schedule.fair_since, schedule.random]
+            .iter()
+            .for_each(|number| bytes.extend(number.unwrap_or(u64::MAX).to_le_bytes()));
         parts.iter().for_each(|part| bytes.extend((part.len() as u64).to_le_bytes()));
         parts.iter().for_each(|part| bytes.extend(part.iter().flat_map(|choice| choice.to_le_bytes())));
         let args = [self.descriptor, bytes.as_ptr().addr() as i64, bytes.len() as i64, 0, 0, 0];
@@ -145,13 +149,16 @@ fn take_told(rest: &mut &[u8]) -> Option<Told> {
         Some(u64::from_le_bytes(*number))
     };
     let count = number()?;
+    let known = |number: u64| Some(number).filter(|&number| number != u64::MAX);
+    let (fair_since, random) = (known(number()?), known(number()?));
     let lens = [number()?, number()?, number()?];
     let mut part = |len: u64| {
         let (part, after) = rest.split_at_checked(len as usize * 2)?;
         *rest = after;
         Some(part.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
     };
-    let schedule = Schedule { threads: part(lens[0])?, look_back: part(lens[1])?, counts: part(lens[2])? };
+    let (threads, look_back, counts) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
+    let schedule = Schedule { threads, look_back, counts, fair_since, random };
     Some(Told { count, schedule })
 }
 
@@ -161,7 +168,13 @@ mod tests {
 
     #[test]
     fn what_is_sent_is_read() {
-        let schedule = |thread| Schedule { threads: vec![thread; 3], look_back: vec![7], counts: vec![] };
+        let schedule = |thread| Schedule {
+            threads: vec![thread; 3],
+            look_back: vec![7],
+            fair_since: Some(9).filter(|_| thread == 0),
+            random: Some(8).filter(|_| thread != 0),
+            ..Schedule::default()
+        };
         let mut kinds = Kinds::new(true);
         for kind in [4, 0, 4] {
             kinds.add(kind, 1, || schedule(kind as u16));

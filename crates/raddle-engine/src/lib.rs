@@ -13,6 +13,7 @@
 //! | [`schedule`], [`strategy`] | the choices that make an execution, and how the next ones are picked |
 //! | [`graph`] | the exhaustive search: execution graphs, memory models |
 //! | `liveness` | whether a thread that went round is where it was: which values its code will still read |
+//! | [`left_out`] | what a search does not try, so that it is not complete |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
@@ -32,6 +33,7 @@ pub mod hooks;
 pub mod isolate;
 pub mod judge;
 mod kinds;
+pub mod left_out;
 pub mod lender;
 mod liveness;
 pub mod memory;
@@ -53,6 +55,7 @@ pub mod trace;
 
 pub use engine::{Engine, Outcome};
 pub use judge::{Ended, Judge};
+pub use left_out::LeftOut;
 pub use schedule::Schedule;
 pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;

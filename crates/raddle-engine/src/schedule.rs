@@ -12,4 +12,8 @@ pub struct Schedule {
     /// Under the exhaustive search: how each access to a count of references was made, as far as any was an event
     /// (see `graph::counts`).
     pub counts: Vec<u16>,
+    /// Since which event the execution went on fairly, if it reached a limit.
+    pub fair_since: Option<u64>,
+    /// The seed of the random bytes that the code under test got, if it is not that of the search.
+    pub random: Option<u64>,
 }

@@ -22,6 +22,7 @@ use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::Judge;
 use crate::kinds::{Kinds, Told};
+use crate::left_out::{LeftOut, Reason};
 use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
 use crate::schedule::Schedule;
@@ -74,6 +75,15 @@ pub struct Config {
     pub to_the_letter: bool,
     /// Whether memory that was not freed at an execution's end is a failure.
     pub check_leaks: bool,
+    /// Whether `park` and `Condvar::wait` may end although nobody ended them: once for each thread.
+    pub spurious: bool,
+    /// Whether timeouts, however long, may end while other threads could go on.
+    pub early_timeouts: bool,
+    /// Whether each execution has random bytes of its own.
+    pub vary_random: bool,
+    /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
+    /// that goes round is left out only if each round is proven to be like the one before.
+    pub claims_all: bool,
     /// Whether data races are looked for, which needs clocks.
     pub races: bool,
     /// What happens to freed memory.
@@ -124,8 +134,8 @@ pub struct SearchReport {
     pub anew: bool,
     /// Whether the strategy has explored all it can reach.
     pub complete: bool,
-    /// Whether the exhaustive search took loops to wait because they give way: if they count their rounds, there is more.
-    pub assumed: bool,
+    /// What was left out: if there is anything, what was explored is not everything.
+    pub left_out: LeftOut,
     /// Events of all executions made in this process.
     pub steps: u64,
     /// How many of them were made: executions of an exhaustive search begin where earlier ones were.
@@ -217,6 +227,10 @@ impl<'a> Search<'a> {
             prove_spins: config.prove_spins,
             to_the_letter: config.to_the_letter,
             check_leaks: config.check_leaks,
+            spurious: config.spurious,
+            early_timeouts: config.early_timeouts,
+            vary_random: config.vary_random,
+            claims_all: config.claims_all,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,
@@ -270,13 +284,21 @@ impl<'a> Search<'a> {
     /// lies here.
     pub fn save(&self) -> Option<Vec<u64>> {
         // SAFETY: the engine lives as long as `self`.
-        unsafe { (*self.engine).exhaustive.as_ref().map(|graphs| graphs.save()) }
+        unsafe {
+            let mut saved = (*self.engine).exhaustive.as_ref()?.save();
+            saved.push((*self.engine).left_out.bits().into());
+            Some(saved)
+        }
     }
 
     /// Goes on with a search that an earlier process saved. False if it was of another kind.
     pub fn restore(&mut self, saved: &[u64]) -> bool {
+        let Some((&left_out, saved)) = saved.split_last() else { return false };
         // SAFETY: as above.
-        unsafe { (*self.engine).exhaustive.as_mut().is_some_and(|graphs| graphs.restore(saved).is_some()) }
+        unsafe {
+            (*self.engine).left_out.join(LeftOut::from_bits(left_out as u32));
+            (*self.engine).exhaustive.as_mut().is_some_and(|graphs| graphs.restore(saved).is_some())
+        }
     }
 
     /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. The judge has the last
@@ -406,6 +428,8 @@ impl<'a> Search<'a> {
                 }
             }
             report.executions += 1;
+            // SAFETY: as above.
+            unsafe { (*self.engine).number(execution) };
             let failure = match &mut points {
                 Some(points) => self.execute_in_child(points, body, judge, execution, &mut report),
                 None => self.execute_here(body, judge, execution, &mut report),
@@ -452,7 +476,11 @@ impl<'a> Search<'a> {
         let graphs = unsafe { (*self.engine).exhaustive.as_ref() };
         report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
         report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
-        report.assumed = graphs.is_some_and(|graphs| graphs.has_assumed());
+        // SAFETY: as above.
+        report.left_out = unsafe { (*self.engine).left_out };
+        if graphs.is_some_and(|graphs| graphs.has_assumed()) {
+            report.left_out.add(Reason::YieldingLoops);
+        }
         report.estimate = self.estimated();
         report.elapsed = begin.elapsed();
         report
@@ -508,6 +536,7 @@ impl<'a> Search<'a> {
             }
             let strategy =
                 std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
+            let random = (*self.engine).follow(schedule);
             let mut outcome = Outcome::Again;
             while outcome == Outcome::Again {
                 if let Some(script) = &mut (*self.engine).exhaustive {
@@ -519,6 +548,7 @@ impl<'a> Search<'a> {
                 outcome = self.execute(body, judge);
             }
             (*self.engine).strategy = strategy;
+            (*self.engine).follow_no_more(random);
             let found = self.found(outcome, 0);
             (*self.engine).exhaustive = graphs;
             found
@@ -576,7 +606,7 @@ impl<'a> Search<'a> {
             // SAFETY: as above.
             let engine = unsafe { &*self.engine };
             if let Some(log) = &engine.points {
-                log.say(&outcome, engine.steps, engine.switches, engine.schedule.len());
+                log.say(&outcome, engine);
             }
         });
         // SAFETY: as above.
@@ -584,6 +614,7 @@ impl<'a> Search<'a> {
         let said = points.hear(&mut *engine.strategy);
         report.steps += said.steps;
         report.switches += said.switches;
+        engine.left_out.join(said.left_out);
         if said.passed {
             return None;
         }

@@ -39,6 +39,8 @@ pub enum Site {
     RwLockTry = 12,
     /// In code that the user says counts references: what an access there is depends on what it does.
     MarkedCount = 13,
+    /// `JoinHandle::is_finished` looks at a thread.
+    IsFinished = 14,
 }
 
 impl Site {
@@ -48,7 +50,7 @@ impl Site {
         matches!(self, Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown)
     }
 
-    /// Whether an access there is a point at which threads may change.
+    /// Whether an access there is no point at which threads may change.
     #[inline(always)]
     pub fn is_trusted(self) -> bool {
         matches!(self, Site::ThreadBookkeeping | Site::ScopeEnd | Site::RefCountUp)

@@ -35,7 +35,14 @@ pub struct SpinWatch {
     state: Option<u64>,
     /// Whether the last round ended in the state it began in.
     pub(crate) stuck: bool,
+    /// How often the state was compared.
+    compared: u8,
+    /// Whether the round has writes that changed nothing.
+    wrote: bool,
 }
+
+/// So many rounds are compared until one ends in the state in which it began.
+const ENOUGH_ROUNDS: u8 = 3;
 
 /// One read: where in the code, of which place, seeing what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +63,24 @@ impl SpinWatch {
         self.anchor = None;
         self.state = None;
         self.stuck = false;
+        self.compared = 0;
+        self.wrote = false;
+    }
+
+    /// The thread wrote what was there already.
+    #[inline]
+    pub(crate) fn wrote_the_same(&mut self) {
+        self.wrote = true;
+    }
+
+    /// Whether each round is like the one before, so that nothing is lost if it is not made.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.stuck && !self.wrote
+    }
+
+    /// Whether a further round may show that.
+    pub(crate) fn may_be_proven(&self) -> bool {
+        self.compared < ENOUGH_ROUNDS && !self.wrote
     }
 
     /// The thread has read. True if it now spins.
@@ -83,6 +108,7 @@ impl SpinWatch {
         self.stuck =
             state.is_some() && self.state == state && self.watched().all(|read| read.address != CLOCK);
         self.state = state;
+        self.compared = self.compared.saturating_add(1);
     }
 
     #[cold]

@@ -5,11 +5,12 @@
 //! message. A process without ways left waits for those that it made, and ends. What they found is summed in shared memory, so
 //! that all figures are those of a search in one process; only which of several failures is found depends on who is faster.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::graph::{Exhaustive, Lesson};
 use crate::kinds::{Kinds, Mail, Told};
+use crate::left_out::LeftOut;
 use crate::schedule::Schedule;
 use crate::search::SearchReport;
 use crate::search::estimate::Prospect;
@@ -48,7 +49,7 @@ struct Shared {
     switches: AtomicU64,
     exceeded: AtomicU64,
     unsure: AtomicBool,
-    assumed: AtomicBool,
+    left_out: AtomicU32,
     /// Whether some process left ways unexplored.
     incomplete: AtomicBool,
     /// Whether all are to stop.
@@ -181,7 +182,7 @@ impl Team {
         shared.switches.fetch_add(report.switches, SeqCst);
         shared.exceeded.fetch_add(report.exceeded, SeqCst);
         shared.unsure.fetch_or(report.unsure, SeqCst);
-        shared.assumed.fetch_or(report.assumed, SeqCst);
+        shared.left_out.fetch_or(report.left_out.bits(), SeqCst);
         shared.incomplete.fetch_or(!report.complete, SeqCst);
         if let Some(found) = &report.failure
             && !shared.failing.swap(true, SeqCst)
@@ -206,7 +207,7 @@ impl Team {
         report.switches = shared.switches.load(SeqCst);
         report.exceeded = shared.exceeded.load(SeqCst);
         report.unsure = shared.unsure.load(SeqCst);
-        report.assumed = shared.assumed.load(SeqCst);
+        report.left_out = LeftOut::from_bits(shared.left_out.load(SeqCst));
         report.complete = !shared.incomplete.load(SeqCst);
         let lesson = Lesson::from_word(shared.lesson.load(SeqCst));
         let failed = self.failure.open().pop();

@@ -14,6 +14,7 @@ use crate::hooks::{Expansion, Hold};
 use crate::isolate::heap;
 use crate::lender::Lender;
 use crate::os_thread::OsThread;
+use crate::rng::Rng;
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
 use crate::trace::CallFrame;
@@ -57,6 +58,15 @@ pub enum State {
     Spinning,
     /// It has ended.
     Finished,
+}
+
+/// What a scope waits for was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leave {
+    /// The address of the block in which the scope counts.
+    pub(crate) scope: usize,
+    /// The event of the execution graph.
+    pub(crate) event: u32,
 }
 
 /// How a wait ended.
@@ -124,10 +134,8 @@ pub struct Run {
     pub(crate) rounds: Rounds,
     /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
     pub(crate) registers: Registers,
-    /// The thread that made it, if the search is exhaustive.
-    pub(crate) parent: ThreadId,
-    /// Whether that thread knows that it has ended.
-    pub(crate) known_to_parent: bool,
+    /// Scopes for which it has done what they wait for, and which have not ended, if the search is exhaustive.
+    pub(crate) leaves: Vec<Leave>,
     /// How many threads it has made.
     pub(crate) children: u32,
     /// Which of the threads that its parent made it is like.
@@ -138,6 +146,12 @@ pub struct Run {
     pub(crate) woken_by: u32,
     /// Whether it was woken since it last began to wait.
     pub(crate) woken: bool,
+    /// Whether the next wait is that of a condition variable. Only noted unless the search is exhaustive.
+    pub(crate) in_condvar_wait: bool,
+    /// Whether a wait of it has ended although nobody ended it.
+    pub(crate) woken_spuriously: bool,
+    /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
+    pub(crate) early_timeouts: u8,
     /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
     pub(crate) dropping: Option<Dropping>,
     /// Whether the count that it changed last is one whose accesses are all events.
@@ -150,6 +164,8 @@ pub struct Run {
     pub(crate) expansion: Expansion,
     /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
     pub(crate) made_sc_rmw: bool,
+    /// What it gets when it asks for random bytes. Each thread has bytes of its own, which do not depend on what others do.
+    pub(crate) random: Rng,
     /// What it begins with.
     pub(crate) start: Option<Start>,
     /// Where it goes on, if it is a coroutine.
@@ -179,19 +195,22 @@ impl Default for Run {
             specific: Vec::new(),
             rounds: Rounds::default(),
             registers: Registers::EMPTY,
-            parent: 0,
-            known_to_parent: false,
+            leaves: Vec::new(),
             children: 0,
             kind: None,
             makes: None,
             woken_by: 0,
             woken: false,
+            in_condvar_wait: false,
+            woken_spuriously: false,
+            early_timeouts: 0,
             dropping: None,
             counted_exactly: false,
             holds: Vec::new(),
             in_expanded_rmw: false,
             expansion: Expansion::None,
             made_sc_rmw: false,
+            random: Rng::default(),
             start: None,
             context: 0,
         }
@@ -211,12 +230,15 @@ impl Clone for Run {
         self.specific.clone_from(&other.specific);
         self.rounds.clone_from(&other.rounds);
         self.holds.clone_from(&other.holds);
+        self.leaves.clone_from(&other.leaves);
         *self = Run {
             name: other.name.clone(),
             destructors: mem::take(&mut self.destructors),
             specific: mem::take(&mut self.specific),
             rounds: mem::take(&mut self.rounds),
             holds: mem::take(&mut self.holds),
+            leaves: mem::take(&mut self.leaves),
+            random: other.random.clone(),
             ..*other
         };
     }
@@ -283,7 +305,8 @@ impl VThread {
     }
 
     /// Makes the thread new, ready to begin with `start`.
-    pub(crate) fn renew(&mut self, start: Start) {
+    pub(crate) fn renew(&mut self, start: Start, seed: u64) {
+        self.random = Rng::of_execution(seed, self.id.into());
         self.state = State::Runnable;
         self.pending = Pending::NOTHING;
         self.name = None;
@@ -294,10 +317,13 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.rounds.reset();
-        self.known_to_parent = false;
+        self.leaves.clear();
         self.children = 0;
         self.dropping = None;
         self.counted_exactly = false;
+        self.in_condvar_wait = false;
+        self.woken_spuriously = false;
+        self.early_timeouts = 0;
         self.holds.clear();
         self.kind = None;
         self.makes = None;
@@ -318,7 +344,6 @@ impl VThread {
         self.name = None;
         self.panicked = false;
         self.joined = true;
-        self.known_to_parent = true;
         self.paused_at.clear();
     }
 

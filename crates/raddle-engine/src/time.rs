@@ -14,6 +14,8 @@ pub struct Clock {
     idle_steps: u32,
     /// How long others were held up so that sleeps could end.
     delay: u64,
+    /// How long they can be: less than this.
+    most_delay: u64,
 }
 
 /// Nanoseconds for which threads can be held up in an execution: less than this.
@@ -27,11 +29,16 @@ const EPOCH: u64 = 1_735_689_600_000_000_000;
 
 impl Default for Clock {
     fn default() -> Clock {
-        Clock { now: BEGIN, sleepers: Vec::new(), idle_steps: 0, delay: 0 }
+        Clock { now: BEGIN, sleepers: Vec::new(), idle_steps: 0, delay: 0, most_delay: MOST_DELAY }
     }
 }
 
 impl Clock {
+    /// A clock; with `early`, threads can be held up for ever.
+    pub fn new(early: bool) -> Clock {
+        Clock { most_delay: if early { u64::MAX } else { MOST_DELAY }, ..Clock::default() }
+    }
+
     /// Back to the beginning.
     pub fn reset(&mut self) {
         self.now = BEGIN;
@@ -78,13 +85,13 @@ impl Clock {
 
     /// Whether others can be held up until this time.
     pub fn is_nearly(&self, time: u64) -> bool {
-        self.delay + time.saturating_sub(self.now) < MOST_DELAY
+        self.delay.saturating_add(time.saturating_sub(self.now)) < self.most_delay
     }
 
     /// Holds the others up until the thread's deadline, and forgets that.
     pub fn hold_up(&mut self, thread: ThreadId) {
         let Some(deadline) = self.deadline(thread) else { return };
-        self.delay += deadline.saturating_sub(self.now);
+        self.delay = self.delay.saturating_add(deadline.saturating_sub(self.now));
         self.advance(deadline);
         self.cancel(thread);
     }

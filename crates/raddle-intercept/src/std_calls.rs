@@ -42,22 +42,23 @@ unsafe extern "C" fn __raddle_std_call(
         3 => StdCall::CondvarNotify { condvar: first, count: i32::MAX as u32 },
         4 => StdCall::LockShared { state: first },
         5 => StdCall::LockAlone { state: first },
-        6 => StdCall::Park { state: parker(&std::thread::current()), deadline: None },
+        6 => StdCall::Park { state: parker(&std::thread::current()), deadline: None, by_user: true },
         7 => {
             let deadline = Some(after(first.addr() as u64, second.addr() as u64));
-            StdCall::Park { state: parker(&std::thread::current()), deadline }
+            StdCall::Park { state: parker(&std::thread::current()), deadline, by_user: true }
         }
         // SAFETY: a handle of the current thread is their first argument.
-        8 => StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline: None },
+        8 => StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline: None, by_user: false },
         9 => {
             let deadline = Some(after(second.addr() as u64, third));
             // SAFETY: as above.
-            StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline }
+            StdCall::Park { state: parker(unsafe { &*first.cast() }), deadline, by_user: false }
         }
         11 => match barrier::wait(first.cast()) {
             Some(call) => call,
             None => return GO_ON,
         },
+        12 => StdCall::LeaveScope { scope: first.addr() },
         _ => return GO_ON,
     };
     // SAFETY: the arguments are those of the function.

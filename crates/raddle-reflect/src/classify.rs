@@ -16,6 +16,8 @@ pub enum Site {
     Std,
     /// How the standard library starts, names and joins threads; no program can tell its order.
     ThreadBookkeeping,
+    /// `JoinHandle::is_finished` looks at a thread.
+    IsFinished,
     /// Bookkeeping, too: a scope looks whether its threads have ended.
     ScopeEnd,
     /// A handle (`Arc`, `Weak`) is made: the count goes up.
@@ -77,6 +79,7 @@ pub(crate) fn classify<'a>(
         } else if owner.starts_with("std::thread::") || owner == "std::thread" {
             match members(&frame.path).find_map(thread_role) {
                 Some(ThreadRole::Asked) => return Site::Std,
+                Some(ThreadRole::AskedForEnd) => return Site::IsFinished,
                 Some(ThreadRole::Local) => {}
                 None if members(&frame.path).last() == Some("scope") => return Site::ScopeEnd,
                 None => return Site::ThreadBookkeeping,
@@ -161,13 +164,16 @@ fn pointee_is_of_thread(frame: &Around<'_>) -> bool {
 enum ThreadRole {
     /// The program asked for this: a token, or a question about another thread.
     Asked,
+    /// The program asked whether a thread has ended.
+    AskedForEnd,
     /// Thread-locals: a way into the program's own code.
     Local,
 }
 
 fn thread_role(member: &str) -> Option<ThreadRole> {
     match member {
-        "park" | "park_timeout" | "park_timeout_ms" | "unpark" | "is_finished" => Some(ThreadRole::Asked),
+        "park" | "park_timeout" | "park_timeout_ms" | "unpark" => Some(ThreadRole::Asked),
+        "is_finished" => Some(ThreadRole::AskedForEnd),
         "local" | "LocalKey" | "with" | "try_with" => Some(ThreadRole::Local),
         _ => None,
     }
@@ -232,7 +238,7 @@ mod tests {
         let count =
             ("alloc::sync::Arc<T,A>::strong_count", "strong_count<std::thread::Packet<()>, alloc::Global>");
         check(&[count, ("std::thread::JoinInner<T>::join", "join<()>")], Site::ThreadBookkeeping);
-        check(&[count, ("std::thread::JoinHandle<T>::is_finished", "is_finished<()>")], Site::Std);
+        check(&[count, ("std::thread::JoinHandle<T>::is_finished", "is_finished<()>")], Site::IsFinished);
         let v0 = "<alloc::sync::Arc<std::thread::Packet<()>> as core::ops::drop::Drop>::drop";
         check(&[FETCH_SUB, (v0, "drop"), ("my::main", "main")], Site::ThreadBookkeeping);
     }

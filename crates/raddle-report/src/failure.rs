@@ -32,6 +32,12 @@ pub struct Failure {
     /// 2 any access to a count that something looks at; 3 and more say how a `RwLock` was taken.
     #[serde(default, skip_serializing_if = "Schedule::is_empty")]
     pub counts: Schedule,
+    /// After so many events the execution had reached a limit; from then on the threads took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fair_since: Option<u64>,
+    /// The seed of the random bytes that the code under test got, if it is not that of the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random: Option<u64>,
     /// The threads of the execution, by id: 0 is the one that runs the closure.
     pub threads: Vec<Thread>,
     /// The scenario, where the test is made of operations.
@@ -185,6 +191,9 @@ pub struct FoundBy {
     /// The code that was known to count references, as `RADDLE_REFERENCE_COUNTS` would spell it. Left out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_counts: Option<String>,
+    /// What else could happen, as `RADDLE_ALSO` would spell it. Left out if there was nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<String>,
 }
 
 /// The choices of an execution: the thread taken at each point where more than one could go on, or whatever else there was to

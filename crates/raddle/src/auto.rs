@@ -13,7 +13,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use raddle_engine::SearchReport;
+use raddle_engine::{LeftOut, SearchReport};
 use raddle_engine::search::Effort;
 
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
@@ -58,7 +58,12 @@ impl Ran {
 
     /// Whether everything is known that there is under the memory model, within the preemptions that were asked for.
     pub(crate) fn is_exhaustive(&self) -> bool {
-        self.complete && matches!(self.strategy, Strategy::Exhaustive | Strategy::Bounded(usize::MAX))
+        self.complete && self.is_of_all()
+    }
+
+    /// Whether the search makes all executions there are, if it comes to its end.
+    fn is_of_all(&self) -> bool {
+        matches!(self.strategy, Strategy::Exhaustive | Strategy::Bounded(usize::MAX))
     }
 }
 
@@ -201,6 +206,8 @@ pub(crate) struct Portfolio {
     bounded: bool,
     /// The memory models of which everything is known.
     exhausted: Vec<Memory>,
+    /// What the searches left out that came to their end.
+    pub(crate) left_out: LeftOut,
     /// Whether an exhaustive search could not follow the program.
     given_up: bool,
     /// Whether one came to its end, be it by assumptions.
@@ -221,6 +228,7 @@ impl Portfolio {
             next: 0,
             bounded: options.preemptions.is_some(),
             exhausted: Vec::new(),
+            left_out: LeftOut::default(),
             given_up: false,
             ended: false,
             events: None,
@@ -330,8 +338,17 @@ impl Portfolio {
         self.executions = self.executions.saturating_sub(ran.executions);
         self.events.get_or_insert(report.steps / report.executions.max(1));
         // A bound that the user chose is the user's; another leaves something to be found, if it mattered.
-        if ran.is_exhaustive() && (ran.preemptions.is_none() || self.bounded) {
-            self.exhausted.push(ran.memory);
+        let is_exhaustive = report.complete && !ran.given_up && ran.is_of_all();
+        if is_exhaustive && (ran.preemptions.is_none() || self.bounded) {
+            self.left_out.join(report.left_out);
+            if report.left_out.is_for_others() {
+                // Others may try what was left out, but not for long: it is seldom more than a little.
+                let spent = self.begin.elapsed();
+                self.budget = self.budget.map(|budget| budget.min(3 * spent + Duration::from_secs(1)));
+                self.executions = self.executions.min(10 * ran.executions + 10_000);
+            } else {
+                self.exhausted.push(ran.memory);
+            }
         }
         self.given_up |= ran.given_up;
         self.ended |= report.complete && ran.strategy == Strategy::Exhaustive;
@@ -340,6 +357,7 @@ impl Portfolio {
     /// Whether everything was explored that the options ask for.
     pub(crate) fn is_complete(&self, options: &Options) -> bool {
         match self.scenario {
+            _ if !self.left_out.is_empty() => false,
             None => !self.exhausted.is_empty(),
             Some(_) => self.models(options).iter().all(|memory| self.exhausted.contains(memory)),
         }

@@ -41,6 +41,8 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         schedule: Schedule(found.schedule.threads.clone()),
         look_back: Schedule(found.schedule.look_back.clone()),
         counts: Schedule(found.schedule.counts.clone()),
+        fair_since: found.schedule.fair_since,
+        random: found.schedule.random,
         threads,
         scenario: scenario::of(trace),
         reasons: Vec::new(),
@@ -71,7 +73,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
         Outcome::Panic { .. } => Kind::Panic,
         Outcome::Deadlock => Kind::Deadlock,
         Outcome::Livelock => Kind::Livelock,
-        Outcome::StepLimit => Kind::StepLimit,
+        Outcome::Endless => Kind::Livelock,
         Outcome::TimeLimit => Kind::TimeLimit,
         Outcome::ThreadLeak => Kind::ThreadLeak,
         Outcome::Crash { .. } => Kind::Crash,
@@ -94,10 +96,14 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
             n => format!("{n} threads wait, and none of them can ever go on"),
         },
         Outcome::Livelock => "threads spin in loops whose condition no thread can change any more".to_owned(),
-        Outcome::StepLimit => format!(
-            "the execution made {} events and did not end; raise `max_steps` if that is not too many",
-            found.steps - 1
-        ),
+        Outcome::Endless => {
+            let before = found.schedule.fair_since.map_or(0, |since| since - 1);
+            format!(
+                "the execution does not end: after {before} events it made {} more, in which every thread that could go on did, \
+                 again and again; raise `max_steps` if it only needs longer",
+                found.steps - 1 - before
+            )
+        }
         Outcome::TimeLimit => {
             "the execution did not end in time: it runs long between two events, or waits for something outside the \
              process; raise `time_limit` if it only needs longer"

@@ -27,7 +27,7 @@ use raddle_report::{Failure, Kind, Style, render};
 use crate::auto::{Portfolio, Ran, rounded, summary};
 use crate::build;
 use crate::explain::explain;
-use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
+use crate::options::{Allocation, Also, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
 use crate::report::Report;
 use crate::resume::Saved;
@@ -199,6 +199,18 @@ impl Explorer {
         self
     }
 
+    /// Explores something else that may happen, too.
+    ///
+    /// ```
+    /// use raddle::{Also, Explorer};
+    ///
+    /// Explorer::new().also(Also::SpuriousWakeUps).run(|| ());
+    /// ```
+    pub fn also(mut self, also: Also) -> Explorer {
+        self.options.also.push(also);
+        self
+    }
+
     /// Whether memory that nothing refers to at the end of an execution, and that was not freed, is a failure.
     pub fn check_leaks(mut self, check: bool) -> Explorer {
         self.options.check_leaks = check;
@@ -298,6 +310,7 @@ impl Explorer {
             blocked: report.blocked,
             exceeded: report.exceeded,
             complete: report.complete,
+            left_out: report.left_out.iter().map(|reason| reason.text()).collect(),
             estimate: report.estimate.filter(|_| !report.complete),
             outcomes,
             events: report.steps,
@@ -364,18 +377,22 @@ fn search(
     }
     if options.strategy != Strategy::Auto {
         let mut report = search_once(&options, &config, at, exploration, run, judge)?;
-        report.complete &= !report.assumed;
+        report.complete &= report.left_out.is_empty();
         return Ok((report, options.seed, Vec::new()));
     }
     let begin = Instant::now();
     let mut portfolio = Portfolio::new(&options);
     let (mut all, mut searches) = (SearchReport::default(), Vec::new());
+    let mut exhausted: Option<Vec<u64>> = None;
     while let Some(next) = portfolio.next(&options, GLOBAL.instrumented.get()) {
         let config = self::config(&next, Some(frame_pointer), owned, exploration);
         let report = search_once(&next, &config, at, exploration, run, judge)?;
         let given_up = report.failure.is_some() || report.unsure;
-        let ran = Ran::of(&next, &report, report.complete && !report.assumed, given_up);
+        let ran = Ran::of(&next, &report, report.complete && report.left_out.is_empty(), given_up);
         portfolio.made(&ran, &report);
+        if ran.is_exhaustive() && ran.preemptions.is_none() && exhausted.is_none() {
+            exhausted = Some(report.kinds.clone());
+        }
         all.executions += report.executions;
         all.blocked += report.blocked;
         all.exceeded += report.exceeded;
@@ -387,9 +404,25 @@ fn search(
     }
     all.elapsed = begin.elapsed();
     all.complete = portfolio.is_complete(&options);
+    all.left_out = portfolio.left_out;
+    if let Some(exhausted) = exhausted.filter(|_| all.complete)
+        && has_more(&all.kinds, &exhausted)
+    {
+        all.complete = false;
+        say(
+            "raddle: a sample had an outcome that the exhaustive search lacks, so that is not complete; this is a bug of Raddle: \
+             please report it with the closure that was explored",
+        );
+    }
     all.estimate = searches.iter().filter(|ran| ran.preemptions.is_none()).find_map(|ran| ran.estimate);
     println!("raddle: {}; seed {}", summary(&searches), options.seed);
     Ok((all, options.seed, searches))
+}
+
+/// Whether there are executions of a kind of which there are none among others.
+fn has_more(counts: &[u64], others: &[u64]) -> bool {
+    let is_new = |(kind, &count): (usize, &u64)| count > 0 && others.get(kind).is_none_or(|&other| other == 0);
+    counts.iter().enumerate().any(is_new)
 }
 
 /// Makes one search, and of what it finds a failure. A failure that is left in the report is none of the code's: the search
@@ -448,7 +481,7 @@ pub(crate) fn may_give_up(options: &Options) -> bool {
 /// # Panics
 /// If there are no others, or threads are told apart that are promised to be alike.
 pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
-    use Outcome::{Asymmetric, Deadlock, Diverged, Livelock, StepLimit, TimeLimit, Unsupported};
+    use Outcome::{Asymmetric, Deadlock, Diverged, Endless, Livelock, TimeLimit, Unsupported};
     let outcome = report.failure.as_ref().map(|found| &found.outcome);
     assert!(
         !matches!(outcome, Some(Asymmetric { .. })),
@@ -457,7 +490,7 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
     );
     if may_give_up(options) {
         return report.unsure
-            || matches!(outcome, Some(Unsupported { .. } | Diverged { .. } | StepLimit | TimeLimit));
+            || matches!(outcome, Some(Unsupported { .. } | Diverged { .. } | Endless | TimeLimit));
     }
     assert!(
         !matches!(outcome, Some(Unsupported { .. })),
@@ -472,6 +505,11 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
     false
 }
 
+/// What else may happen, as it is written.
+pub(crate) fn list(also: &[Also]) -> String {
+    also.iter().map(Also::to_string).collect::<Vec<_>>().join(",")
+}
+
 /// Which search found a failure, at the execution of this number from 0.
 pub(crate) fn found_by(options: &Options, execution: u64, exploration: u32) -> FoundBy {
     let (memory, allocation) = (options.memory(), options.allocation);
@@ -483,6 +521,7 @@ pub(crate) fn found_by(options: &Options, execution: u64, exploration: u32) -> F
         exploration,
         allocation: (allocation != Allocation::Quarantine).then(|| allocation.to_string()),
         reference_counts: Some(options.reference_counts.join(",")).filter(|counts| !counts.is_empty()),
+        also: Some(list(&options.also)).filter(|also| !also.is_empty()),
     }
 }
 
@@ -509,6 +548,10 @@ pub(crate) fn config(
             (file.memory(), file.allocation(), Some(file.failure.kind))
         }
         _ => (options.memory(), options.allocation, None),
+    };
+    let also = match &replayed {
+        Some(file) if found.is_some() => file.also(),
+        _ => options.also.clone(),
     };
     let (executions, budget) = options.effort();
     Config {
@@ -554,6 +597,13 @@ pub(crate) fn config(
         reference_counts: match replayed {
             Some(file) if found.is_some() => file.reference_counts(),
             _ => options.reference_counts.clone(),
+        },
+        spurious: also.contains(&Also::SpuriousWakeUps),
+        early_timeouts: also.contains(&Also::Timeouts),
+        vary_random: also.contains(&Also::RandomBytes),
+        claims_all: match &replayed {
+            Some(file) => file.failure.found_by.strategy.starts_with("bounded"),
+            None => matches!(options.strategy, Strategy::Bounded(_)),
         },
         races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
@@ -652,6 +702,7 @@ fn site(site: raddle_reflect::Site) -> Site {
         raddle_reflect::Site::Std => Site::Std,
         raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
         raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,
+        raddle_reflect::Site::IsFinished => Site::IsFinished,
         raddle_reflect::Site::RefCountUp => Site::RefCountUp,
         raddle_reflect::Site::RefCountDown => Site::RefCountDown,
         raddle_reflect::Site::WeakCountDown => Site::WeakCountDown,

@@ -83,7 +83,7 @@ pub use declarative::{
 };
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
-pub use options::{Allocation, Backend, Isolation, Memory, Strategy};
+pub use options::{Allocation, Also, Backend, Isolation, Memory, Strategy};
 pub use raddle_check::{Contract, Relaxation};
 pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};

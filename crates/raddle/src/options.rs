@@ -17,6 +17,7 @@
 //! | `RADDLE_RACES` | `races` | whether data races are looked for: `on`, `off` | `on` |
 //! | `RADDLE_SUPPRESS` | `suppress` | functions whose data races are not reported (`my_crate::stats::*,*::len`) | none |
 //! | `RADDLE_REFERENCE_COUNTS` | `reference_counts` | types or functions that count references as `Arc` does (`my_crate::Handle,*::release`), for `exhaustive` and `auto` | none |
+//! | `RADDLE_ALSO` | `also` | what else may happen: `spurious-wake-ups`, `timeouts`, `random-bytes`, with commas between them | nothing |
 //! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
 //! | `RADDLE_RESUME` | `resume` | whether a search that ends early is saved and goes on in the next process, for `exhaustive`: `on`, `off` | `off` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
@@ -97,6 +98,20 @@ pub enum Allocation {
     Reuse,
 }
 
+/// Something that may happen to a program, and that is explored only where it is asked for. A search that meets it and does not
+/// explore it is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Also {
+    /// `thread::park` and `Condvar::wait` return although nobody woke the thread: once for each thread of an execution.
+    SpuriousWakeUps,
+    /// Timeouts, however long, end while other threads could go on. In an exhaustive search, up to two for each thread of an
+    /// execution.
+    Timeouts,
+    /// Random bytes, which hash maps use too, differ from execution to execution. No search tries all of them.
+    RandomBytes,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) strategy: Strategy,
@@ -122,6 +137,7 @@ pub(crate) struct Options {
     pub(crate) races: bool,
     pub(crate) suppress: Vec<String>,
     pub(crate) reference_counts: Vec<String>,
+    pub(crate) also: Vec<Also>,
     pub(crate) check_leaks: bool,
     pub(crate) resume: bool,
 }
@@ -148,6 +164,7 @@ impl Default for Options {
             races: true,
             suppress: Vec::new(),
             reference_counts: Vec::new(),
+            also: Vec::new(),
             check_leaks: false,
             resume: false,
         }
@@ -246,6 +263,7 @@ impl Options {
             "RADDLE_RACES" => self.races = switch(value)?,
             "RADDLE_SUPPRESS" => self.suppress.extend(paths(value)),
             "RADDLE_REFERENCE_COUNTS" => self.reference_counts.extend(paths(value)),
+            "RADDLE_ALSO" => self.also.extend(also(value)?),
             "RADDLE_CHECK_LEAKS" => self.check_leaks = switch(value)?,
             "RADDLE_RESUME" => self.resume = switch(value)?,
             "RADDLE_ISOLATION" => {
@@ -259,6 +277,28 @@ impl Options {
             _ => return Err("there is no such option; `raddle::options` has the list".into()),
         }
         Ok(())
+    }
+}
+
+const ALSO: [(&str, Also); 3] = [
+    ("spurious-wake-ups", Also::SpuriousWakeUps),
+    ("timeouts", Also::Timeouts),
+    ("random-bytes", Also::RandomBytes),
+];
+
+/// A list of what may also happen, with commas between its parts.
+pub(crate) fn also(text: &str) -> Result<Vec<Also>, String> {
+    let find = |part: &str| ALSO.iter().find(|(name, _)| *name == part).map(|&(_, also)| also);
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| find(part).ok_or_else(|| "use `spurious-wake-ups`, `timeouts`, `random-bytes`".to_owned()))
+        .collect()
+}
+
+impl std::fmt::Display for Also {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = ALSO.iter().find(|(_, also)| also == self).map_or("", |&(name, _)| name);
+        f.write_str(name)
     }
 }
 

@@ -15,7 +15,7 @@ use raddle_report::{Failure, Kind, render};
 use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
-use crate::options::{Allocation, Memory, paths};
+use crate::options::{Allocation, Also, Memory, also, paths};
 use crate::suppress::suppress;
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
@@ -47,6 +47,10 @@ impl Request {
     }
 
     /// The code that was known to count references.
+    pub(crate) fn also(&self) -> Vec<Also> {
+        self.failure.found_by.also.as_deref().and_then(|list| also(list).ok()).unwrap_or_default()
+    }
+
     pub(crate) fn reference_counts(&self) -> Vec<String> {
         self.failure.found_by.reference_counts.iter().flat_map(|counts| paths(counts)).collect()
     }
@@ -113,6 +117,8 @@ pub(crate) fn replay_with(
         threads: recorded.schedule.0.clone(),
         look_back: recorded.look_back.0.clone(),
         counts: recorded.counts.0.clone(),
+        fair_since: recorded.fair_since,
+        random: recorded.random,
     };
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier(config));
     search.suppress(|| suppress(suppressed));

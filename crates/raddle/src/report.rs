@@ -20,6 +20,8 @@ pub struct Report<T> {
     /// Whether every execution within the bounds was made. Not if a loop that yields was taken to wait, though it may count its
     /// rounds.
     pub complete: bool,
+    /// What was not tried although it is possible, if there is anything: then the exploration is not complete.
+    pub left_out: Vec<&'static str>,
     /// About how many executions there are, if an exhaustive search ended early that took long enough to be estimated. That
     /// is the mean of a few hundred random descents into the tree of the search: the order of magnitude, not more.
     pub estimate: Option<u64>,

@@ -46,12 +46,13 @@ impl Saved {
             test.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         let build = build::identity(Program::current().ok().as_ref()).id;
         let search = format!(
-            "{test}, exploration {exploration}, memory {}, allocation {}, preemptions {:?}, races {}, reference counts {:?}",
+            "{test}, exploration {exploration}, memory {}, allocation {}, preemptions {:?}, races {}, reference counts {:?}, also {:?}",
             options.memory(),
             options.allocation,
             options.preemptions,
             options.races,
-            options.reference_counts
+            options.reference_counts,
+            options.also
         );
         let path = build::failures_directory().join(format!("{name}.{exploration}.search"));
         Some(Saved { path, build, search, executions: 0, blocked: 0 })

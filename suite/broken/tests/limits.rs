@@ -66,13 +66,13 @@ fn a_detached_thread_that_ends_is_no_leak() {
     });
 }
 
-/// Two threads pass a ball for ever: each step changes something, so nothing is stuck.
+/// Two threads pass a ball for ever: each step changes something, but the execution does not end, however fair.
 #[test]
-fn an_endless_game_makes_too_many_steps() {
+fn an_endless_game_is_a_livelock() {
     finds_with(
         &Explorer::new().executions(10).max_steps(1_000),
         &all(),
-        Kind::StepLimit,
+        Kind::Livelock,
         || {
             let ball = Arc::new(AtomicU32::new(0));
             let other = Arc::clone(&ball);
@@ -97,11 +97,11 @@ fn an_endless_game_makes_too_many_steps() {
 }
 
 #[test]
-fn an_endless_handshake_makes_too_many_steps() {
+fn an_endless_handshake_is_a_livelock() {
     finds_with(
         &Explorer::new().executions(10).max_steps(1_000),
         &all(),
-        Kind::StepLimit,
+        Kind::Livelock,
         || {
             let shared = Arc::new((Mutex::new(false), Condvar::new()));
             let other = Arc::clone(&shared);

@@ -17,7 +17,7 @@ use crate::cargo::remove_package_variables;
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
 /// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
-const ENDINGS: [&str; 12] = [
+const ENDINGS: [&str; 13] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
     "7Condvar10notify_one",
@@ -31,6 +31,7 @@ const ENDINGS: [&str; 12] = [
     "6Thread12park_timeout",
     ONCE,
     "7Barrier4wait",
+    "9ScopeData29decrement_num_running_threads",
 ];
 
 const ONCE: &str = "4Once4call";

@@ -19,6 +19,9 @@ use crate::instrument::key;
 /// The definitions.
 pub(crate) const SOURCE: &str = include_str!("definitions.rs");
 
+/// Where the rest of them is made.
+const ENTRIES: &str = include_str!("entries.rs");
+
 /// How they are compiled: every module into an object file of its own.
 const ARGS: &str = "--crate-name raddle_passthrough --edition 2024 --crate-type rlib -C opt-level=3 \
                     -C codegen-units=1000 -C panic=abort -C embed-bitcode=no";
@@ -38,7 +41,7 @@ pub(crate) fn compile(
     target: &str,
     directory: &Path,
 ) -> Result<Passthrough> {
-    let name = format!("passthrough-{}", key(&[SOURCE, entries::PROBE, ARGS, &version.verbose, target]));
+    let name = format!("passthrough-{}", key(&[SOURCE, ENTRIES, entries::PROBE, ARGS, &version.verbose, target]));
     let library = directory.join(format!("lib{name}.rlib"));
     let list = directory.join(format!("{name}.wrapped"));
     if library.exists()

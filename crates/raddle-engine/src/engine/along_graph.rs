@@ -14,6 +14,7 @@ use crate::graph::{
     Anew, Answer, Counting, Exhaustive, Location, LockUse, Locking, LoopsAtRest, Model, NOT_IN_MEMORY,
     Purpose, Request,
 };
+use crate::left_out::Reason;
 use crate::liveness::State;
 use crate::thread::{self, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
@@ -37,6 +38,9 @@ pub(crate) enum Shared {
 }
 
 const BEYOND: usize = 1 << 63;
+
+/// Events that are added for one thread in a row while others could go on.
+const MOST_ADDED_IN_A_ROW: u32 = 100;
 
 impl Shared {
     /// Where in memory that is whose address in the graph is given, as far as it has to do with memory.
@@ -217,6 +221,28 @@ impl Engine {
         self.take_step(access, order, || None, follows, 0);
     }
 
+    /// Takes a step that goes on in one of so many ways, and says in which.
+    pub(super) fn take_choice(&mut self, ways: u16) -> u16 {
+        self.take_step(Access::Choose(ways), Order::Relaxed, || None, NONE, 0).0 as u16
+    }
+
+    /// Whether the wait that the current thread begins ends at its deadline, whatever others do. A wait that ends later in the same way
+    /// is no different to anybody. That is tried a few times for each thread, because loops may wait for ever.
+    pub(crate) fn times_out_early(&mut self, deadline: u64) -> bool {
+        const MOST: u8 = 2;
+        if !self.limits.early_timeouts || self.current().early_timeouts == MOST {
+            self.note_timeout(Some(deadline));
+            return false;
+        }
+        let early = self.take_choice(2) == 1;
+        if early {
+            self.current().early_timeouts += 1;
+            // Whoever looks at the clock then finds that the time is over.
+            self.clock.advance(deadline + 1);
+        }
+        early
+    }
+
     /// Takes a step at something that threads share besides memory. Returns the number of the event.
     pub(crate) fn take_shared_step(&mut self, shared: Shared, access: Access) -> EventId {
         let at = Location { address: shared.address(), size: NOT_IN_MEMORY, value: None };
@@ -375,6 +401,14 @@ impl Engine {
         }
     }
 
+    /// The current thread is about to make another, and std gives that the next of its identifiers.
+    pub(crate) fn note_spawn(&mut self) {
+        let thread = self.current;
+        if !self.graph().spawns_in_order(thread) {
+            self.left_out.add(Reason::ThreadIds);
+        }
+    }
+
     /// The number of the thread that the current one is about to make.
     pub(crate) fn next_child(&mut self) -> ThreadId {
         let parent = self.current;
@@ -391,26 +425,26 @@ impl Engine {
         exhaustive.as_mut().expect("the search is exhaustive").spawned(child, alike);
     }
 
-    /// Whether a thread has made others that have not ended.
-    pub(crate) fn has_children(&self, thread: ThreadId) -> bool {
-        let mut children = self.threads[1..self.alive].iter().filter(|child| child.parent == thread);
-        children.any(|child| child.state != thread::State::Finished)
+    /// The next of those who left a scope that the current thread ends, and the event by which it did. While the execution follows
+    /// the graph, that says which it is.
+    pub(crate) fn next_to_have_left(&mut self, scope: usize) -> Option<(ThreadId, EventId)> {
+        let me = self.current;
+        let has_left = |thread: &VThread| {
+            let leave = thread.leaves.iter().find(|leave| leave.scope == scope)?;
+            Some((thread.id, leave.event))
+        };
+        match self.graph().next_event_of(me) {
+            Some(Access::EndScope(thread)) => has_left(self.threads[..self.alive].get(usize::from(thread))?),
+            Some(_) => None,
+            None => self.threads[..self.alive].iter().find_map(|thread| has_left(thread)),
+        }
     }
 
-    /// The next thread that the current one made and that has ended without being joined. While the execution follows the
-    /// graph, that says which it was.
-    pub(crate) fn next_ended_child(&mut self, thread: ThreadId) -> Option<ThreadId> {
-        let ended = |child: &VThread| {
-            child.parent == thread && child.state == thread::State::Finished && !child.known_to_parent
-        };
-        match self.graph().next_event_of(thread) {
-            Some(Access::Join(child)) => {
-                let child = self.threads[..self.alive].get(usize::from(child))?;
-                ended(child).then_some(child.id)
-            }
-            Some(_) => None,
-            None => self.threads[1..self.alive].iter().find(|child| ended(child)).map(|child| child.id),
-        }
+    /// Takes a step that touches no memory and that nobody notices who does not wait for it.
+    pub(crate) fn take_unnoticed_step(&mut self, access: Access, follows: EventId) {
+        let dropping = self.current().dropping.take();
+        self.take_other_step(access, Order::Relaxed, follows);
+        self.current().dropping = dropping;
     }
 
     /// Who goes on.
@@ -435,12 +469,28 @@ impl Engine {
                 return Some(next);
             }
             let current = self.current;
-            let runs = |thread: ThreadId| graph.can_go_on(thread);
-            if self.threads[current as usize].state == thread::State::Runnable && runs(current) {
-                return Some(current);
-            }
-            if let Some(&next) = self.runnable.iter().find(|&&thread| runs(thread)) {
-                return Some(next);
+            let runs = |thread: &ThreadId| graph.can_go_on(*thread);
+            if self.fair.is_some() {
+                let runnable: Vec<ThreadId> = self.runnable.iter().copied().filter(runs).collect();
+                if !runnable.is_empty() {
+                    return self.next_fairly_of(&runnable);
+                }
+            } else {
+                // In which order events are added makes no difference, but a thread might go on for ever.
+                let is_patient = self.in_a_row < MOST_ADDED_IN_A_ROW;
+                let goes_on = self.threads[current as usize].state == thread::State::Runnable && runs(&current);
+                if goes_on && is_patient {
+                    self.in_a_row += 1;
+                    return Some(current);
+                }
+                let mut others = self.runnable.iter().copied().filter(|&thread| thread != current);
+                if let Some(next) = others.find(runs) {
+                    return Some(next);
+                }
+                if goes_on {
+                    self.in_a_row = 0;
+                    return Some(current);
+                }
             }
             let has_ended =
                 |thread: ThreadId| self.threads[usize::from(thread)].state == thread::State::Finished;

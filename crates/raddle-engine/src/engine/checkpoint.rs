@@ -29,7 +29,6 @@ use crate::graph::event::EventId;
 use crate::isolate::heap;
 use crate::isolate::image::Image;
 use crate::memory::Memory;
-use crate::rng::Rng;
 use crate::thread::{KeyDestructor, Run, Start, State, ThreadId};
 use crate::time::Clock;
 
@@ -49,7 +48,7 @@ pub(crate) struct Checkpoint {
     futexes: Futexes,
     clock: Clock,
     keys: Vec<Option<KeyDestructor>>,
-    random: Rng,
+    in_a_row: u32,
     panic: Option<(ThreadId, String)>,
 }
 
@@ -82,6 +81,7 @@ impl Engine {
             && self.mappings.is_empty()
             && self.trace.is_none()
             && self.points.is_none()
+            && self.fair.is_none()
     }
 
     /// Returns once now, and once for each execution that begins here: then with true.
@@ -145,7 +145,7 @@ impl Engine {
         to.futexes.clone_from(&self.futexes);
         to.clock.clone_from(&self.clock);
         to.keys.clone_from(&self.keys);
-        to.random.clone_from(&self.random);
+        to.in_a_row = self.in_a_row;
         to.panic.clone_from(&self.panic);
         true
     }
@@ -165,7 +165,7 @@ impl Engine {
             futexes,
             clock,
             keys,
-            random,
+            in_a_row,
             panic,
         } = &kept.machine;
         // SAFETY: what is in it was mapped for threads, which keep it, or before the exploration. No thread runs.
@@ -184,7 +184,7 @@ impl Engine {
         self.futexes.clone_from(futexes);
         self.clock.clone_from(clock);
         self.keys.clone_from(keys);
-        self.random.clone_from(random);
+        self.in_a_row = *in_a_row;
         self.panic.clone_from(panic);
         self.taken_up = true;
     }

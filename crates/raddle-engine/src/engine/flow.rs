@@ -109,9 +109,7 @@ impl Engine {
         self.record(|| Action::End);
         self.runnable.retain(|&runnable| runnable != id);
         for index in 0..self.alive {
-            if matches!(self.threads[index].state, State::JoinScope)
-                || self.threads[index].state == State::Join(id)
-            {
+            if self.threads[index].state == State::Join(id) {
                 self.unblock(index as ThreadId, Wake::Woken);
             }
         }

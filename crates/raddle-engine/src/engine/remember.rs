@@ -5,6 +5,7 @@
 
 use super::{Engine, Outcome};
 use crate::event::Order;
+use crate::memory::sync::Message;
 use crate::memory::{Access, Memory, Model};
 use crate::thread::ThreadId;
 
@@ -98,12 +99,48 @@ impl Engine {
         }
     }
 
+    /// The current thread has done what the scope waits for.
+    pub(crate) fn remember_leave(&mut self, scope: usize) {
+        let thread = self.current;
+        let Engine { memory: Some(memory), scopes, .. } = self else { return };
+        if !scopes.iter().any(|(known, _)| *known == scope) {
+            scopes.push((scope, Message::default()));
+        }
+        let message = scopes.iter_mut().find(|(known, _)| *known == scope).map(|(_, message)| message);
+        message.into_iter().for_each(|message| memory.sync.rmw(thread, Order::Release, message));
+    }
+
+    /// The current thread looks whether all threads of the scope have left it, and takes over what those did that have.
+    pub(crate) fn remember_scope_end(&mut self, scope: usize) {
+        let thread = self.current;
+        let Engine { memory: Some(memory), scopes, .. } = self else { return };
+        if let Some((_, message)) = scopes.iter().find(|(known, _)| *known == scope) {
+            memory.sync.load(thread, Order::Acquire, message);
+        }
+    }
+
     /// The current thread may have synchronised with any other, in code that is not instrumented.
     pub(crate) fn remember_unseen_synchronisation(&mut self) {
         let thread = self.current;
         if let Some(memory) = &mut self.memory {
             memory.sync.acquire_all(thread);
         }
+    }
+
+    /// One of so many ways in which the current thread could go on, by its number. 0 is the usual one.
+    pub(crate) fn choose(&mut self, ways: u16) -> u16 {
+        if self.follows_graph() {
+            return self.take_choice(ways);
+        }
+        let choice = self.strategy.look_back(ways.into(), self.look_back.len());
+        if choice >= usize::from(ways) {
+            self.stop(Outcome::Diverged { choice: self.schedule.len() });
+        }
+        if let Some(log) = &mut self.points {
+            log.note_look_back(choice, ways.into());
+        }
+        self.look_back.push(choice as u16);
+        choice as u16
     }
 
     /// Runs an access that may have a choice, and notes what was chosen.

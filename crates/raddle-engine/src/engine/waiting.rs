@@ -8,6 +8,7 @@ use crate::event::{Effect, Pending};
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::left_out::Reason;
 use crate::spin::{GIVING_WAY, Read};
 use crate::thread::{State, ThreadId, Wake};
 use crate::trace::{self, Action, Links, SwitchReason};
@@ -53,6 +54,42 @@ impl Engine {
             self.spinners.retain(|&spinner| spinner != thread);
         }
         self.make_runnable(thread);
+    }
+
+    /// The current thread begins to wait until it is woken, or until the deadline. Where the deadline is far, it comes only when no
+    /// other thread can go on.
+    pub(crate) fn note_timeout(&mut self, deadline: Option<u64>) {
+        let me = self.current;
+        let others = || self.threads[..self.alive].iter().any(|t| t.id != me && t.state != State::Finished);
+        if let Some(deadline) = deadline
+            && (self.follows_graph() || !self.clock.is_nearly(deadline))
+            && others()
+        {
+            self.left_out.add(Reason::Timeouts);
+        }
+    }
+
+    /// Whether a wait of the current thread ends although nobody ends it.
+    pub(crate) fn wakes_spuriously(&mut self) -> bool {
+        if !self.limits.spurious {
+            self.left_out.add(Reason::SpuriousWakeUps);
+            return false;
+        }
+        if self.current().woken_spuriously {
+            return false;
+        }
+        let wakes = self.choose(2) == 1;
+        self.current().woken_spuriously = wakes;
+        wakes
+    }
+
+    /// Those who wait for the end of a scope look again whether all of its threads have left it.
+    pub(crate) fn unblock_scopes(&mut self) {
+        for index in 0..self.alive {
+            if self.threads[index].state == State::JoinScope {
+                self.unblock(index as ThreadId, Wake::Woken);
+            }
+        }
     }
 
     /// Before the current thread locks the mutex at `place`: waits until that is unlocked and the thread is chosen.
@@ -116,6 +153,8 @@ impl Engine {
     /// Lets another thread go on, if one can.
     pub(super) fn stand_back(&mut self) {
         let me = self.current;
+        self.left_out.add(Reason::LongExecutions);
+        self.strategy.demote(me);
         self.runnable.retain(|&thread| thread != me);
         let next = self.decide();
         self.make_runnable(me);
@@ -151,15 +190,20 @@ impl Engine {
                 return false;
             }
             self.clock.drift();
-            for spinner in mem::take(&mut self.spinners) {
-                self.threads[spinner as usize].spin.next_round();
-                self.make_runnable(spinner);
-            }
+            self.release_all_spinners();
             return true;
         }
         self.outcome = Some(self.outcome_at_rest());
         self.record_last_waits();
         false
+    }
+
+    /// Threads that spin go round once more.
+    pub(super) fn release_all_spinners(&mut self) {
+        for spinner in mem::take(&mut self.spinners) {
+            self.threads[spinner as usize].spin.next_round();
+            self.make_runnable(spinner);
+        }
     }
 
     /// Lets the trace end with what the threads wait for: one that was about to lock a mutex when another locked it has
@@ -247,13 +291,19 @@ impl Engine {
 
     #[cold]
     pub(super) fn spin(&mut self, read: Read) {
-        if self.memory_of_round.is_some() || self.limits.prove_spins {
+        if self.memory_of_round.is_some() || self.limits.prove_spins || self.limits.claims_all {
             let top = self.current().stack.top();
             let state = crate::trace::machine_state(read.pc, top);
             self.current().spin.round_ended(state);
         }
         if self.limits.prove_spins && !self.current().spin.stuck {
             return;
+        }
+        if self.limits.claims_all && !self.current().spin.is_proven() {
+            if self.current().spin.may_be_proven() {
+                return;
+            }
+            self.left_out.add(Reason::LongExecutions);
         }
         let me = self.current;
         self.spinners.push(me);

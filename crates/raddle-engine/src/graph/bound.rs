@@ -220,7 +220,7 @@ impl<W: Waits> Interleavings<'_, W> {
         };
         match event.access {
             Access::TimedOut => false,
-            Access::Begin | Access::Join(_) | Access::Woken => {
+            Access::Begin | Access::Join(_) | Access::EndScope(_) | Access::Woken => {
                 event.rf == NONE || covers(&state.view, self.graph.event(event.rf))
             }
             _ if event.reads() => !self.waits.waits(&event, self.memory(state, event.place)),

@@ -51,6 +51,12 @@ pub(crate) enum Access {
     Begin,
     /// Waits for the end of a thread.
     Join(ThreadId),
+    /// Does what a scope waits for.
+    LeaveScope,
+    /// Ends a scope, after a thread has done what that waits for.
+    EndScope(ThreadId),
+    /// Goes on in one of so many ways, which is what it reads.
+    Choose(u16),
     /// Goes on after a wait that another thread ended.
     Woken,
     /// Goes on after a wait that the clock ended.

@@ -246,6 +246,9 @@ impl Exhaustive {
         let made = graph.events.iter().take(self.made);
         for (id, event) in made.enumerate().filter(|(_, event)| !event.waits) {
             schedule.threads.push(self.number_of(event.thread));
+            if let Access::Choose(_) = event.access {
+                schedule.look_back.push(event.read as u16);
+            }
             if event.place == NONE || event.access == Access::Drop {
                 continue;
             }
@@ -475,6 +478,10 @@ impl Exhaustive {
     /// Adds the event of some work. False if that is not consistent.
     fn add_otherwise(&mut self, work: &Work) -> bool {
         let event = work.event;
+        if let Access::Choose(_) = event.access {
+            self.graph_mut().push(event, 0);
+            return true;
+        }
         if event.is_rmw() && !self.read_is_consistent(&event) {
             return false;
         }
@@ -668,6 +675,20 @@ impl Exhaustive {
         self.graph().ended_before_leader(thread)
     }
 
+    /// Whether the latest spawn of the execution came before whatever the thread does next.
+    pub(crate) fn spawns_in_order(&self, thread: ThreadId) -> bool {
+        let graph = self.graph();
+        let made = graph.events[..self.made].iter().rev();
+        let latest = made.into_iter().find(|event| matches!(event.access, Access::Spawn(_)));
+        let own = graph.threads.get(usize::from(thread)).and_then(|events| {
+            events.iter().rev().find(|&&id| (id as usize) < self.made).copied()
+        });
+        match (latest, own) {
+            (Some(latest), Some(own)) => covers(graph.prefix.row(own as usize), latest),
+            _ => true,
+        }
+    }
+
     /// The event that made a thread.
     pub(crate) fn spawn_of(&self, thread: ThreadId) -> EventId {
         let spawn = |event: &Event| event.access == Access::Spawn(thread);
@@ -728,6 +749,14 @@ impl Exhaustive {
     fn obey(&mut self, request: &Request, found: Option<Found>) -> Result<EventId, Answer> {
         let mut event = Event::of(request, found);
         let mut rank = 0;
+        if let (Access::Choose(ways), Some(script)) = (request.access, &mut self.script) {
+            let way = script.schedule.look_back.get(script.looked_back).copied().unwrap_or(0);
+            script.looked_back += 1;
+            if way >= ways {
+                return Err(Answer::Diverged);
+            }
+            event.read = way.into();
+        }
         if let (Some(found), Some(script)) = (found, &mut self.script)
             && request.access != Access::Drop
         {
@@ -777,6 +806,9 @@ impl Exhaustive {
             self.add_read(event, wait)
         } else if let Access::Store(value) = request.access {
             Some(self.add_write(Event { written: Some(value), ..event }))
+        } else if let Access::Choose(ways) = request.access {
+            (1..u64::from(ways)).for_each(|way| self.note(Event { read: way, ..event }, 0, None));
+            Some(self.graph_mut().push(event, 0))
         } else {
             Some(self.graph_mut().push(event, 0))
         };

@@ -386,7 +386,7 @@ impl Graph {
         self.acquirable.push(last);
         self.fenced.push(last);
         match event.access {
-            Access::Begin | Access::Join(_) | Access::Woken => {
+            Access::Begin | Access::Join(_) | Access::EndScope(_) | Access::Woken => {
                 if let Some(source) = source {
                     self.hb.join_last(source);
                 }
@@ -551,7 +551,7 @@ impl Graph {
     fn was_added_last(&self, id: EventId, prefix: &[u32]) -> bool {
         let event = self.event(id);
         if event.place == NONE {
-            return true;
+            return event.read == 0 || !matches!(event.access, Access::Choose(_));
         }
         let before = |other: EventId| {
             let other = self.event(other);

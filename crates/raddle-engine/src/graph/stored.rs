@@ -160,6 +160,9 @@ impl Stored for Access {
             Access::TryLockShared => (15, [0; 3]),
             Access::TryLockAlone => (16, [0; 3]),
             Access::Await(value) => (17, [value, 0, 0]),
+            Access::LeaveScope => (18, [0; 3]),
+            Access::EndScope(thread) => (19, [thread.into(), 0, 0]),
+            Access::Choose(ways) => (20, [ways.into(), 0, 0]),
         };
         words.push(kind);
         words.extend(parameters);
@@ -187,6 +190,9 @@ impl Stored for Access {
             15 => Access::TryLockShared,
             16 => Access::TryLockAlone,
             17 => Access::Await(a),
+            18 => Access::LeaveScope,
+            19 => Access::EndScope(a.try_into().ok()?),
+            20 => Access::Choose(a.try_into().ok()?),
             _ => return None,
         })
     }

@@ -153,18 +153,27 @@ impl Graph {
 
     /// Whether the event follows the join of one of two threads that are alike, but not that of the other.
     fn comes_between_joins(&self, event: &Event) -> bool {
-        if matches!(event.access, Access::Join(_)) {
+        if joined_by(event.access).is_some() {
             return false;
         }
         let latest = || self.events_in(event.thread).iter().rev().map(|&id| self.event(id).access);
-        let joins = || latest().take_while(|access| matches!(access, Access::Join(_) | Access::Fence));
-        let joined = |thread: ThreadId| joins().any(|access| access == Access::Join(thread));
+        let is_join = |access: &Access| joined_by(*access).is_some() || *access == Access::Fence;
+        let joins = || latest().take_while(is_join).filter_map(joined_by);
+        let joined = |thread: ThreadId| joins().any(|joined| joined == thread);
         (0..self.leaders.len() as ThreadId)
             .any(|thread| self.leader(thread).is_some_and(|leader| joined(thread) != joined(leader)))
     }
 
     fn events_in(&self, thread: ThreadId) -> &[EventId] {
         self.threads.get(usize::from(thread)).map_or(&[], |events| events)
+    }
+}
+
+/// The thread whose end is waited for.
+fn joined_by(access: Access) -> Option<ThreadId> {
+    match access {
+        Access::Join(thread) | Access::EndScope(thread) => Some(thread),
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::graph::event::{Access, NONE};
 use crate::graph::{Counting, Dropping, Location, LockUse, Purpose};
 use crate::isolate::heap;
 use crate::site::{self, Site};
-use crate::thread::{Start, State, ThreadId, Wake};
+use crate::thread::{Leave, Start, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// An access to memory; returns what it reads.
@@ -328,6 +328,14 @@ pub(super) fn futex_wait(
         return None;
     }
     let me = engine.current_id();
+    if let Some(deadline) = deadline
+        && engine.times_out_early(deadline)
+    {
+        unlock_queue(engine, address);
+        engine.take_other_step(Access::TimedOut, Order::Relaxed, NONE);
+        engine.record(|| Action::Woken { address, timed_out: true });
+        return Some(Wake::TimedOut);
+    }
     engine.futexes.wait(me, address, mask);
     engine.current().woken = false;
     unlock_queue(engine, address);
@@ -375,7 +383,10 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
             StdCall::CondvarWait { condvar, mutex, deadline } => {
                 let seen = step(engine, condvar, Access::Load, Order::Relaxed);
                 step(engine, mutex, Access::Rmw(Rmw::Swap, 0), Order::Release);
-                let wake = futex_wait(engine, condvar, seen, !0, deadline);
+                let wake = match engine.wakes_spuriously() {
+                    true => Some(Wake::Woken),
+                    false => futex_wait(engine, condvar, seen, !0, deadline),
+                };
                 step(engine, mutex, Access::Lock(1), Order::Acquire);
                 (wake != Some(Wake::TimedOut)).into()
             }
@@ -394,9 +405,12 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 step(engine, state, Access::LockAlone, Order::Acquire);
                 0
             }
-            StdCall::Park { state, deadline } => {
+            StdCall::Park { state, deadline, by_user } => {
                 const NOTIFIED: u32 = 1;
                 const PARKED: u32 = u32::MAX;
+                if by_user && engine.wakes_spuriously() {
+                    return 0;
+                }
                 if step(engine, state, Access::Rmw(Rmw::Sub, 1), Order::Acquire) == NOTIFIED {
                     return 0;
                 }
@@ -411,6 +425,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 }
                 0
             }
+            StdCall::LeaveScope { .. } => unreachable!("the function is called"),
             StdCall::Barrier { arrivals, openings, threads } => {
                 let threads = threads.max(1);
                 let before = access_within(engine, 0, arrivals, Access::Rmw(Rmw::Add, 1), Order::AcqRel);
@@ -452,31 +467,42 @@ pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32)
 
 /// Makes a thread.
 pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
+    engine.note_spawn();
     let child = engine.next_child();
     engine.take_other_step(Access::Spawn(child), Order::Relaxed, NONE);
     engine.note_kind_of(child);
-    let (parent, kind) = (engine.current_id(), engine.current().makes);
+    let kind = engine.current().makes;
     engine.make_thread_with_number(child.into(), start);
-    let thread = &mut engine.threads[usize::from(child)];
-    (thread.parent, thread.kind) = (parent, kind);
+    engine.threads[usize::from(child)].kind = kind;
     child
 }
 
-/// The current thread looks at something of std's, perhaps at how many threads of a scope are `running`, at its end. It waits for
-/// them and joins them one after another, because the order in which they end makes no difference.
-pub(super) fn end_scope(engine: &mut Engine, running: impl Fn() -> bool) {
-    let me = engine.current_id();
-    while running() && engine.has_children(me) {
+/// The current thread has done what a scope waits for, for one of the threads of that scope.
+pub(super) fn leave_scope(engine: &mut Engine, scope: usize) {
+    engine.take_unnoticed_step(Access::LeaveScope, NONE);
+    let left = engine.last_event_of(engine.current_id());
+    let leaves = &mut engine.current().leaves;
+    match leaves.iter_mut().find(|leave| leave.scope == scope) {
+        Some(leave) => leave.event = left,
+        None => leaves.push(Leave { scope, event: left }),
+    }
+    engine.unblock_scopes();
+}
+
+/// The current thread looks how many threads of a scope are `running`, at the end of that scope. It waits for them and takes over
+/// what they did, one after another, because the order in which they leave makes no difference.
+pub(super) fn end_scope(engine: &mut Engine, scope: usize, running: impl Fn() -> bool) {
+    while running() {
         engine.block(State::JoinScope, SwitchReason::Joining);
     }
-    while let Some(child) = engine.next_ended_child(me) {
-        joined(engine, child);
+    while let Some((thread, left)) = engine.next_to_have_left(scope) {
+        engine.threads[usize::from(thread)].leaves.retain(|leave| leave.scope != scope);
+        engine.take_other_step(Access::EndScope(thread), Order::Relaxed, left);
     }
 }
 
 /// A thread that was waited for has ended.
 pub(super) fn joined(engine: &mut Engine, thread: ThreadId) {
-    engine.threads[usize::from(thread)].known_to_parent = true;
     let last = engine.last_event_of(thread);
     engine.take_other_step(Access::Join(thread), Order::Relaxed, last);
 }

@@ -1,11 +1,13 @@
 //! Atomic accesses and fences.
 
+use super::std_calls::scope_of;
 use super::{Caller, Int, along_graph, at, enter, expanded, rwlocks};
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::fault::AccessKind;
 use crate::graph::event::Access as Step;
 use crate::isolate::heap;
+use crate::left_out::Reason;
 use crate::memory::{Access, Trust};
 use crate::site::{self, Site};
 use crate::spin::Read;
@@ -21,6 +23,9 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     // because the compiler must not move them over a switch.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
+        if site == Site::IsFinished {
+            (*engine).left_out.add(Reason::IsFinished);
+        }
         if (*engine).follows_graph() {
             if site == Site::RefCountUp {
                 return along_graph::count(engine, caller, place.cast_mut(), Step::Load, order, site);
@@ -28,10 +33,10 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             if site == Site::MarkedCount {
                 return along_graph::load_marked(engine, caller, place.cast_mut(), order);
             }
-            if site.is_trusted() {
+            if (*engine).is_trusted(site) {
                 if site == Site::ScopeEnd {
                     let running = || place.read_volatile().widen() != 0;
-                    enter(engine, |engine| along_graph::end_scope(engine, running));
+                    enter(engine, |engine| along_graph::end_scope(engine, scope_of(place.addr()), running));
                 }
                 return place.read_volatile();
             }
@@ -44,11 +49,13 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             }
             return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order);
         }
-        if site.is_trusted() || site == Site::ExpandedRmw {
+        if (*engine).is_trusted(site) || site == Site::ExpandedRmw {
             trusted_reach(engine, place);
             let value = place.read_volatile();
-            if site.is_trusted() {
-                trusted(engine, site, order, |engine| {
+            if site == Site::ScopeEnd {
+                enter(engine, |engine| engine.remember_scope_end(scope_of(place.addr())));
+            } else if (*engine).is_trusted(site) {
+                trusted(engine, |engine| {
                     engine.remember_load(access(engine, site, place, order, value));
                 });
             }
@@ -85,11 +92,11 @@ pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, place: *mut T, 
     // SAFETY: the caller's.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
-        if site.is_trusted() {
+        if (*engine).is_trusted(site) {
             trusted_reach(engine, place);
             let held = place.read_volatile();
             place.write_volatile(value);
-            return trusted(engine, site, order, |engine| {
+            return trusted(engine, |engine| {
                 engine.remember_store(access(engine, site, place, order, held), value.widen());
             });
         }
@@ -164,7 +171,7 @@ unsafe fn rmw_once<T: Int>(
             let step = Step::Rmw(op, operand.widen() as u64);
             return along_graph::count_marked(engine, caller, place, step, order);
         }
-        if site.is_trusted() {
+        if (*engine).is_trusted(site) {
             if (*engine).follows_graph() {
                 // It asked std who it is, or ended the handle of a thread.
                 enter(engine, Engine::note_act);
@@ -173,7 +180,7 @@ unsafe fn rmw_once<T: Int>(
             let read = place.read_volatile();
             let written = read.apply(op, operand);
             place.write_volatile(written);
-            trusted(engine, site, order, |engine| {
+            trusted(engine, |engine| {
                 engine.remember_rmw(access(engine, site, place, order, read), written.widen());
             });
             return read;
@@ -249,13 +256,13 @@ unsafe fn exchange_once<T: Int>(
             let step = Step::Cas { expected, new, failure: orders[1] };
             return along_graph::count(engine, caller, place, step, order, site);
         }
-        if site.is_trusted() {
+        if (*engine).is_trusted(site) {
             trusted_reach(engine, place);
             let read = place.read_volatile();
             if read == expected {
                 place.write_volatile(new);
             }
-            trusted(engine, site, order, |engine| {
+            trusted(engine, |engine| {
                 let values = [expected.widen(), new.widen()];
                 engine.remember_exchange(access(engine, site, place, order, read), orders[1], values);
             });
@@ -363,9 +370,10 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
             Site::Unknown | Site::Plumbing | Site::User | Site::MarkedCount => Trust::Nothing,
             // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
             Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
-            Site::ExpandedRmw | Site::MutexLock | Site::Std => Trust::Right,
+            Site::ExpandedRmw | Site::MutexLock | Site::Std | Site::IsFinished => Trust::Right,
             Site::RwLockWait | Site::RwLockTry => Trust::Right,
-            Site::ThreadBookkeeping | Site::ScopeEnd => Trust::PartlySeen,
+            // Whatever parts of std do to it unseen changes what it holds.
+            Site::ThreadBookkeeping | Site::ScopeEnd => Trust::Right,
         },
     }
 }
@@ -379,20 +387,13 @@ pub(super) unsafe fn trusted_reach<T>(engine: *mut Engine, place: *const T) {
     }
 }
 
-/// The current thread has made an access in trusted code. Where threads are started and joined, std's own compiled code takes
-/// part, which announces nothing, so that there is nothing to follow.
+/// The current thread has made an access in trusted code.
 #[inline(always)]
-unsafe fn trusted(engine: *mut Engine, site: Site, order: Order, remember: impl FnOnce(&mut Engine)) {
+unsafe fn trusted(engine: *mut Engine, remember: impl FnOnce(&mut Engine)) {
     // SAFETY: the caller's.
     unsafe {
         if (*engine).remembers() {
-            enter(engine, |engine| match site {
-                Site::ThreadBookkeeping | Site::ScopeEnd if order.acquires() => {
-                    engine.remember_unseen_synchronisation()
-                }
-                Site::ThreadBookkeeping | Site::ScopeEnd => {}
-                _ => remember(engine),
-            });
+            enter(engine, remember);
         }
     }
 }
@@ -414,6 +415,7 @@ fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T,
     if before != after {
         engine.has_written(address);
     } else {
+        engine.current().spin.wrote_the_same();
         engine.has_read(Read { pc: caller.pc, address, value: after.widen() as u64 });
     }
 }
@@ -432,7 +434,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
             enter(engine, |engine| engine.take_fence(order));
         }
         if (*engine).remembers() {
-            trusted(engine, site::of(caller.pc, caller.fp), order, |engine| {
+            trusted(engine, |engine| {
                 if order == Order::SeqCst && engine.is_weak() {
                     engine.point(Pending::NOTHING);
                 }

@@ -4,6 +4,7 @@ use super::{along_graph, at, enter};
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Pending};
 use crate::fault::AccessKind;
+use crate::left_out::Reason;
 use crate::thread::{State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
 
@@ -42,8 +43,13 @@ pub unsafe fn futex_wait(
                 return None;
             }
             engine.current().spin.reset();
+            if std::mem::take(&mut engine.current().in_condvar_wait) && engine.wakes_spuriously() {
+                engine.remember_unseen_synchronisation();
+                return Some(Wake::Woken);
+            }
             let me = engine.current_id();
             engine.futexes.wait(me, address, mask);
+            engine.note_timeout(deadline);
             if let Some(deadline) = deadline {
                 engine.clock.sleep(me, deadline);
             }
@@ -128,6 +134,9 @@ fn leave_queue(engine: &mut Engine, address: usize) {
 
 fn wake_waiters(engine: &mut Engine, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
     let mut woken = Vec::new();
+    if engine.futexes.waiters(address, mask) > count as usize {
+        engine.left_out.add(Reason::WakeOrders);
+    }
     engine.futexes.wake(address, count, mask, |thread| woken.push(thread));
     let waker = engine.current().woken_by;
     for &thread in &woken {

@@ -4,6 +4,7 @@ use super::atomics::access;
 use super::{along_graph, enter};
 use crate::engine::Engine;
 use crate::event::{Order, Pending};
+use crate::isolate::heap;
 use crate::site::Site;
 
 /// A call of a function of std that waits for other threads or wakes them, and that is not instrumented.
@@ -41,6 +42,8 @@ pub enum StdCall {
         state: *mut u32,
         /// When it ends, if it does.
         deadline: Option<u64>,
+        /// Whether the program called it, and not std, which looks again why it was woken.
+        by_user: bool,
     },
     /// `Barrier::wait`.
     Barrier {
@@ -50,6 +53,12 @@ pub enum StdCall {
         openings: *mut u64,
         /// How many threads it waits for.
         threads: u64,
+    },
+    /// A scope counts one thread less. Whoever has the last handle of the thread's result calls this: the thread itself before the
+    /// destructors of its thread-locals, or the owner of its join handle.
+    LeaveScope {
+        /// The address of what the scope counts in.
+        scope: usize,
     },
 }
 
@@ -62,10 +71,20 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
+            if let StdCall::LeaveScope { scope } = call {
+                leave_scope(engine, scope_of(scope));
+                return None;
+            }
             if engine.follows_graph() {
                 return Some(along_graph::std_call(engine, call));
             }
             engine.point(Pending::NOTHING);
+            engine.current().in_condvar_wait = matches!(call, StdCall::CondvarWait { .. });
+            if let StdCall::Park { by_user: true, .. } = call
+                && engine.wakes_spuriously()
+            {
+                return Some(0);
+            }
             engine.remember_unseen_synchronisation();
             if let StdCall::CondvarWait { mutex, .. } = call
                 && engine.remembers()
@@ -76,6 +95,19 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
             }
             None
         })
+    }
+}
+
+/// What a scope counts in is a block of its own, so any address in it tells which scope it is.
+pub(super) fn scope_of(address: usize) -> usize {
+    heap::block_of(address).map_or(address, |block| block.start)
+}
+
+/// A thread of the scope has done all that the scope waits for.
+fn leave_scope(engine: &mut Engine, scope: usize) {
+    match engine.follows_graph() {
+        true => along_graph::leave_scope(engine, scope),
+        false => engine.remember_leave(scope),
     }
 }
 

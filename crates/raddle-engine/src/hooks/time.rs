@@ -2,6 +2,7 @@
 
 use super::enter;
 use crate::engine::{Engine, Outcome};
+use crate::left_out::Reason;
 use crate::spin::{CLOCK, Read};
 use crate::thread::State;
 use crate::trace::{Action, SwitchReason};
@@ -49,6 +50,7 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
                 }
                 return engine.clock.advance(deadline);
             }
+            engine.note_timeout(Some(deadline));
             engine.clock.sleep(me, deadline);
             engine.block(State::Sleeping, SwitchReason::Sleeping);
         });
@@ -66,6 +68,7 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
     unsafe {
         enter(engine, |engine| {
             engine.count_step();
+            engine.left_out.add(Reason::Time);
             let now = engine.clock.monotonic();
             engine.has_read(Read { pc, address: CLOCK, value: now });
             engine.clock.monotonic()
@@ -99,8 +102,10 @@ pub unsafe fn fill_random(engine: *mut Engine, buffer: &mut [u8]) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
+            engine.left_out.add(Reason::RandomBytes);
+            let random = &mut engine.current().random;
             for chunk in buffer.chunks_mut(8) {
-                chunk.copy_from_slice(&engine.random.next().to_le_bytes()[..chunk.len()]);
+                chunk.copy_from_slice(&random.next().to_le_bytes()[..chunk.len()]);
             }
         });
     }

@@ -68,8 +68,6 @@ pub enum Trust {
     Nothing,
     /// It is right, so that sequential consistency will do.
     Right,
-    /// It is right, and parts of it are not instrumented: what it finds may come from stores that were not announced.
-    PartlySeen,
 }
 
 /// Chooses one of several ways in which memory can behave, by its number. 0 is what sequential consistency would have; higher
@@ -235,14 +233,13 @@ impl Memory {
 
     /// The history of a place, as far as it explains what memory holds.
     #[inline]
-    fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
+    fn find(&mut self, Access { place, held, .. }: Access) -> (&mut Sync, &mut History) {
         let (history, known) = self.table.find(place);
         if !known || history.newest() != held {
             self.stores += 1;
             let found = Stored { number: self.stores, value: held };
             // Where code wrote that is not instrumented, it may have meant to synchronise.
-            let is_new = !known && trust != Trust::PartlySeen;
-            history.begin(found, if is_new { Message::default() } else { self.sync.release_all() });
+            history.begin(found, if known { self.sync.release_all() } else { Message::default() });
         }
         (&mut self.sync, history)
     }

@@ -50,7 +50,10 @@ impl Search<'_> {
         } else {
             report.executions = failed + 1;
             // SAFETY: the engine lives as long as `self`.
-            unsafe { (*self.engine).strategy.begin(failed) };
+            unsafe {
+                (*self.engine).strategy.begin(failed);
+                (*self.engine).number(failed);
+            }
             let outcome = self.execute(body, judge);
             report.failure = Some(self.found(outcome, failed));
         }
@@ -103,7 +106,10 @@ impl Search<'_> {
                 }
                 shared.last_begun.store(execution, SeqCst);
                 // SAFETY: the engine lives as long as `self`.
-                unsafe { (*self.engine).strategy.begin(execution) };
+                unsafe {
+                    (*self.engine).strategy.begin(execution);
+                    (*self.engine).number(execution);
+                }
                 let outcome = self.execute(body, judge);
                 // SAFETY: as above.
                 let engine = unsafe { &mut *self.engine };

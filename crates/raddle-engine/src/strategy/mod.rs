@@ -84,6 +84,9 @@ pub trait Strategy {
     /// `choice` accesses had a choice before in this execution.
     fn look_back(&mut self, ways: usize, choice: usize) -> usize;
 
+    /// The thread has made many events while others could have gone on, and lets them. It may wait for them, in a loop with effects.
+    fn demote(&mut self, _thread: ThreadId) {}
+
     /// The execution is over, with this many choices.
     fn end(&mut self, _choices: usize) {}
 

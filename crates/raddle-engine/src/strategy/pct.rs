@@ -21,8 +21,11 @@ pub struct Pct {
     rng: Rng,
     haste: Haste,
     look_back: LookBack,
-    /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`].
+    /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`], and those of threads that were demoted
+    /// below [`CHANGED`].
     priorities: Vec<u64>,
+    /// How many threads were demoted.
+    demoted: u64,
     /// The choices at which the running thread falls, in descending order.
     change_points: Vec<usize>,
     length: usize,
@@ -31,6 +34,9 @@ pub struct Pct {
 
 /// Lowest priority that a thread can begin with.
 const FIRST: u64 = 1 << 32;
+
+/// Lowest priority that a thread has after a change point.
+const CHANGED: u64 = 1 << 31;
 
 impl Pct {
     /// PCT for bugs of this depth (at least 1).
@@ -42,6 +48,7 @@ impl Pct {
             haste: Haste::default(),
             look_back: LookBack::default(),
             priorities: Vec::new(),
+            demoted: 0,
             change_points: Vec::new(),
             length: 0,
             first: true,
@@ -74,6 +81,7 @@ impl Strategy for Pct {
         self.haste.begin();
         self.look_back.begin();
         self.priorities.clear();
+        self.demoted = 0;
         self.change_points.clear();
         self.first = execution == 0;
         if self.length > 0 {
@@ -92,7 +100,7 @@ impl Strategy for Pct {
         while self.change_points.last().is_some_and(|&at| at <= point.choice) {
             self.change_points.pop();
             // The later the change, the lower the thread falls.
-            self.priorities[usize::from(chosen)] = self.change_points.len() as u64 + 1;
+            self.priorities[usize::from(chosen)] = CHANGED + self.change_points.len() as u64;
             chosen = self.highest(threads);
         }
         chosen
@@ -100,6 +108,12 @@ impl Strategy for Pct {
 
     fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
         self.look_back.choose(&mut self.rng, ways)
+    }
+
+    fn demote(&mut self, thread: ThreadId) {
+        self.priority(thread);
+        self.demoted += 1;
+        self.priorities[usize::from(thread)] = CHANGED - self.demoted.min(CHANGED - 1);
     }
 
     fn end(&mut self, choices: usize) {

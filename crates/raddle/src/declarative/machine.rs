@@ -179,7 +179,7 @@ impl Machine<'_> {
         drop(search);
         // Where the object has threads of its own, the thread that starts the others matters, and only graphs preempt it.
         let complete =
-            report.complete && !report.assumed && !given_up && (config.exhaustive || !helped.get());
+            report.complete && report.left_out.is_empty() && !given_up && (config.exhaustive || !helped.get());
         let ran = Ran::of(options, &report, complete, given_up);
         let wrong = failure.filter(|_| !given_up).map(|(kind, found)| Wrong {
             kind,
@@ -290,6 +290,8 @@ impl Machine<'_> {
             schedule: failure::Schedule::default(),
             look_back: failure::Schedule::default(),
             counts: failure::Schedule::default(),
+            fair_since: None,
+            random: None,
             threads: Vec::new(),
             scenario: Some(describe(self.subject, plan, &wrong.results)),
             reasons: wrong.reasons.clone(),

@@ -1,0 +1,185 @@
+//! Executions that did not end within their limits go on fairly, so that not ending is a failure only if it is fair.
+//!
+//! A strategy may starve a thread for ever: one that waits for a mutex which another locks again and again, one that others wait
+//! for in loops with effects. Real schedulers do not. So an execution that reaches its limit of events or of time is not ended.
+//! From then on threads take turns:
+//!
+//! - The thread that has not had a turn for longest goes on, of all that can. A turn has a random length, mostly short and now and
+//!   then long, so that neither lockstep nor interruption keeps threads from what they are at.
+//! - A thread that gives way ends its turn. A thread that waited for a mutex has its turn at the first point at which that is free.
+//! - Reads see the newest values. With each round virtual time passes, up to the next deadline if there is one, and threads that
+//!   were left out because they spin look again.
+//!
+//! What does not end even then is reported, as [`Endless`](super::Outcome::Endless). All of it depends only on the event at which it
+//! began, which is part of the [`Schedule`](crate::Schedule).
+
+use super::{Engine, Outcome};
+use crate::left_out::Reason;
+use crate::rng::Rng;
+use crate::thread::{ThreadId, Wake};
+
+/// Events that an execution may make fairly. With `n` threads, that is more than `MOST_EVENTS / n / 64` rounds.
+const MOST_EVENTS: u64 = 100_000;
+
+/// The length of a turn, in events, is below a power of two that is drawn; this is the highest, by its logarithm.
+const LONGEST_TURN: usize = 9;
+
+/// Whose turn it is.
+#[derive(Debug)]
+pub(crate) struct Fair {
+    /// How many events had been made when it began.
+    pub(super) since: u64,
+    rng: Rng,
+    /// The number of the latest turn, and for each thread that of its latest.
+    turn: u32,
+    turns: Vec<u32>,
+    /// How many events are left of the turn.
+    left: u32,
+    /// The turn in which the round began.
+    round: u32,
+}
+
+impl Fair {
+    fn new(since: u64) -> Fair {
+        Fair { since, rng: Rng::new(since), turn: 0, turns: Vec::new(), left: 0, round: 0 }
+    }
+
+    /// When the thread had its latest turn.
+    fn latest(&self, thread: ThreadId) -> u32 {
+        self.turns.get(usize::from(thread)).copied().unwrap_or(0)
+    }
+
+    /// Begins a turn of one of the threads: of the one that waits for longest.
+    fn begin_turn(&mut self, threads: impl Iterator<Item = ThreadId>) -> Option<ThreadId> {
+        let next = threads.min_by_key(|&thread| self.latest(thread))?;
+        let index = usize::from(next);
+        if self.turns.len() <= index {
+            self.turns.resize(index + 1, 0);
+        }
+        self.turn += 1;
+        self.turns[index] = self.turn;
+        let longest = 1 << self.rng.below(LONGEST_TURN + 1);
+        self.left = 1 + self.rng.below(longest) as u32;
+        Some(next)
+    }
+
+    /// Whether every thread that can go on has had a turn since this was last true.
+    fn ends_round(&mut self, mut threads: impl Iterator<Item = ThreadId>) -> bool {
+        let ends = threads.all(|thread| self.latest(thread) > self.round);
+        if ends {
+            self.round = self.turn;
+        }
+        ends
+    }
+}
+
+impl Engine {
+    /// The execution has made as many events as it may, or has taken as long.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reach_limit(&mut self) {
+        match &self.fair {
+            None => {
+                let fair = Fair::new(self.steps);
+                self.fair = Some(Box::new(fair));
+                self.step_limit = self.steps;
+                if !self.follows_graph() {
+                    self.left_out.add(Reason::LongExecutions);
+                }
+                // It has as much time once more.
+                (self.expired, self.ticks) = (false, 0);
+            }
+            Some(_) if self.expired => self.stop(Outcome::TimeLimit),
+            Some(fair) if self.steps - fair.since > MOST_EVENTS => self.stop(Outcome::Endless),
+            Some(_) => {}
+        }
+    }
+
+    /// Since which event the execution goes on fairly, if it does.
+    pub(crate) fn fair_since(&self) -> Option<u64> {
+        self.fair.as_ref().map(|fair| fair.since)
+    }
+
+    /// Who goes on, of those that can.
+    #[cold]
+    pub(super) fn next_fairly(&mut self) -> Option<ThreadId> {
+        loop {
+            let waiting = self.locking.len();
+            self.release_lockers();
+            let released = self.locking.len() < waiting;
+            if self.runnable.is_empty() {
+                if !self.pass_time() {
+                    return None;
+                }
+                continue;
+            }
+            let fair = self.fair.as_mut().expect("the execution goes on fairly");
+            let goes_on = fair.left > 0 && !self.giving_way && !released;
+            if goes_on && self.runnable.contains(&self.current) {
+                fair.left -= 1;
+                return Some(self.current);
+            }
+            if fair.ends_round(self.runnable.iter().copied()) {
+                self.let_time_pass();
+            }
+            let fair = self.fair.as_mut().expect("the execution goes on fairly");
+            let current = self.current;
+            let others = self.runnable.len() > 1;
+            let steps_back = |thread: ThreadId| others && thread == current;
+            return fair.begin_turn(self.runnable.iter().copied().filter(|&thread| !steps_back(thread)));
+        }
+    }
+
+    /// The same along an execution graph, for threads that can go on there.
+    pub(super) fn next_fairly_of(&mut self, threads: &[ThreadId]) -> Option<ThreadId> {
+        let current = self.current;
+        let fair = self.fair.as_mut()?;
+        if fair.left > 0 && threads.contains(&current) {
+            fair.left -= 1;
+            return Some(current);
+        }
+        fair.begin_turn(threads.iter().copied())
+    }
+
+    /// A round is over: those who wait for the clock go on when their time comes, and those who spin look again.
+    fn let_time_pass(&mut self) {
+        let mut clock = std::mem::take(&mut self.clock);
+        let moved = clock.jump(|thread| {
+            self.futexes.cancel(thread);
+            self.unblock(thread, Wake::TimedOut);
+        });
+        self.clock = clock;
+        if !moved {
+            self.clock.drift();
+        }
+        self.release_all_spinners();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_has_its_turn() {
+        let mut fair = Fair::new(7);
+        let mut turns = [0; 5];
+        for _ in 0..1000 {
+            let next = fair.begin_turn(0..5).unwrap();
+            turns[usize::from(next)] += 1;
+            assert!(fair.left >= 1);
+        }
+        assert_eq!(turns, [200; 5]);
+    }
+
+    #[test]
+    fn a_round_ends_when_all_had_a_turn() {
+        let mut fair = Fair::new(7);
+        assert!(!fair.ends_round(0..2));
+        fair.begin_turn(0..2);
+        assert!(!fair.ends_round(0..2));
+        fair.begin_turn(0..2);
+        assert!(fair.ends_round(0..2));
+        assert!(!fair.ends_round(0..2));
+    }
+}
