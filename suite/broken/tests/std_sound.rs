@@ -1,0 +1,332 @@
+//! Programs over std that are right, or wrong in the way that std is said to behave: every strategy must say the same of them.
+
+use std::fmt::Debug;
+
+use broken::all;
+use raddle::{Explorer, Failure, Memory, Strategy};
+
+/// All strategies: those that sample or bound, and the exhaustive search under both memory models.
+fn explorers() -> Vec<(String, Explorer)> {
+    let sampling = all()
+        .into_iter()
+        .map(|strategy| (strategy.to_string(), Explorer::new().strategy(strategy).executions(300)));
+    let exhaustive = [Memory::Sc, Memory::Rc11].map(|memory| {
+        let explorer = Explorer::new().strategy(Strategy::Exhaustive).memory(memory);
+        (format!("exhaustive {memory:?}"), explorer.executions(u64::MAX))
+    });
+    sampling.chain(exhaustive).collect()
+}
+
+/// Each strategy passes. The exhaustive ones show exactly these outcomes, round-robin some, and the others all of them, too.
+#[track_caller]
+fn comes_to<T: Ord + Clone + Debug>(expected: &[T], body: impl Fn() -> T) {
+    for (name, explorer) in explorers() {
+        let report = explorer.try_run(&body).unwrap_or_else(|failure| panic!("{name}: {}", failure.message));
+        let outcomes: Vec<T> = report.outcomes.into_keys().collect();
+        match name.as_str() {
+            "round-robin" => {
+                assert!(outcomes.iter().all(|one| expected.contains(one)), "{name}: {outcomes:?}")
+            }
+            _ => assert_eq!(outcomes, expected, "{name}"),
+        }
+    }
+}
+
+/// Each strategy but round-robin, which makes one execution, finds a failure.
+#[track_caller]
+fn fails(body: impl Fn(), look: impl Fn(&Failure)) {
+    for (name, explorer) in explorers() {
+        match explorer.executions(u64::MAX).try_run(&body) {
+            Ok(_) if name == "round-robin" => {}
+            Ok(report) => panic!("{name}: no failure in {} executions", report.executions),
+            Err(failure) => look(&failure),
+        }
+    }
+}
+
+mod channels {
+    use std::sync::mpsc::sync_channel;
+    use std::thread;
+
+    use raddle::{Allocation, Backend, Isolation};
+
+    use super::*;
+
+    /// Strategies that sample, with all that may matter to memory that is freed while others wait.
+    #[track_caller]
+    fn passes(body: impl Fn()) {
+        for strategy in all() {
+            for allocation in [Allocation::Quarantine, Allocation::Reuse] {
+                for (backend, isolation) in [
+                    (Backend::Coroutines, Isolation::Rollback),
+                    (Backend::Threads, Isolation::Rollback),
+                    (Backend::Coroutines, Isolation::Fork),
+                ] {
+                    let name = format!("{strategy}, {allocation:?}, {backend:?}, {isolation:?}");
+                    let explorer = Explorer::new().strategy(strategy.clone()).allocation(allocation);
+                    let found = explorer.backend(backend).isolation(isolation).executions(100).try_run(&body);
+                    found.map_err(|failure| format!("{name}: {}", failure.message)).unwrap();
+                }
+            }
+        }
+    }
+
+    /// The channel is freed by the one who was woken at it.
+    #[test]
+    fn without_room() {
+        passes(|| {
+            let (sender, receiver) = sync_channel::<i32>(0);
+            let (total_sender, total) = sync_channel::<i32>(0);
+            let adds = thread::spawn(move || total_sender.send(receiver.iter().sum()).unwrap());
+            (1..4).for_each(|value| sender.send(value).unwrap());
+            drop(sender);
+            assert_eq!(total.recv().unwrap(), 6);
+            adds.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nobody_joins() {
+        passes(|| {
+            let (sender, receiver) = sync_channel::<i32>(0);
+            let (total_sender, total) = sync_channel::<i32>(0);
+            thread::spawn(move || total_sender.send(receiver.iter().sum()).unwrap());
+            (1..4).for_each(|value| sender.send(value).unwrap());
+            drop(sender);
+            assert_eq!(total.recv().unwrap(), 6);
+        });
+    }
+
+    #[test]
+    fn the_receiver_goes_first() {
+        passes(|| {
+            let (sender, receiver) = sync_channel::<i32>(2);
+            for value in 0..4 {
+                let sender = sender.clone();
+                thread::spawn(move || _ = sender.send(value));
+            }
+            drop(sender);
+            assert!(receiver.recv().is_ok());
+        });
+    }
+}
+
+mod parking {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A thread that has locked a mutex, and parked, does not lock it when it is woken: it goes on while another has the mutex.
+    #[test]
+    fn who_is_woken_wants_no_mutex() {
+        comes_to(&[()], || {
+            let (mutex, main) = (&Mutex::new(()), &thread::current());
+            let [had, done] = &[(); 2].map(|()| AtomicBool::new(false));
+            thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    thread::sleep(Duration::from_secs(1));
+                    main.unpark();
+                    if had.load(SeqCst) {
+                        let _held = mutex.lock().unwrap();
+                        while !done.load(SeqCst) {
+                            thread::park();
+                        }
+                    }
+                });
+                let held = mutex.lock().unwrap();
+                had.store(true, SeqCst);
+                drop(held);
+                thread::park();
+                done.store(true, SeqCst);
+                other.thread().unpark();
+            });
+        });
+    }
+
+    /// The token is there before or after: two of them are one.
+    #[test]
+    fn two_tokens_are_one() {
+        comes_to(&[()], || {
+            let main = thread::current();
+            thread::scope(|scope| {
+                scope.spawn(move || main.unpark());
+                thread::park();
+            });
+        });
+        fails(
+            || {
+                let main = thread::current();
+                main.unpark();
+                main.unpark();
+                thread::park();
+                thread::park();
+            },
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+
+    /// The token stays, however much else is done before it is taken.
+    #[test]
+    fn the_token_stays() {
+        comes_to(&[true], || {
+            let (flag, main) = (&AtomicBool::new(false), &thread::current());
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    flag.store(true, SeqCst);
+                    main.unpark();
+                });
+                thread::park();
+                flag.load(SeqCst)
+            })
+        });
+    }
+
+    /// Without a token the time ends it, with one that does.
+    #[test]
+    fn for_some_time() {
+        comes_to(&[()], || thread::park_timeout(Duration::from_millis(1)));
+        comes_to(&[()], || {
+            let main = thread::current();
+            thread::scope(|scope| {
+                scope.spawn(move || main.unpark());
+                thread::park_timeout(Duration::from_secs(1));
+            });
+        });
+    }
+}
+
+mod conditions {
+    use std::sync::{Condvar, Mutex};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Nobody waits yet: the notification is lost.
+    #[test]
+    fn notified_too_early() {
+        fails(
+            || {
+                let (mutex, condition) = (&Mutex::new(()), &Condvar::new());
+                thread::scope(|scope| {
+                    scope.spawn(|| condition.notify_one());
+                    drop(condition.wait(mutex.lock().unwrap()).unwrap());
+                });
+            },
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+
+    /// Who changes the state within the mutex and notifies is never missed: waiting gives the mutex back in the same moment.
+    #[test]
+    fn nothing_comes_between_unlocking_and_waiting() {
+        comes_to(&[true], || {
+            let (state, condition) = (&Mutex::new(false), &Condvar::new());
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    *state.lock().unwrap() = true;
+                    condition.notify_one();
+                });
+                *condition.wait_while(state.lock().unwrap(), |state| !*state).unwrap()
+            })
+        });
+    }
+
+    /// The check outside of the mutex is the usual mistake.
+    #[test]
+    fn checked_before_the_mutex() {
+        fails(
+            || {
+                let (state, condition) = (&Mutex::new(false), &Condvar::new());
+                thread::scope(|scope| {
+                    scope.spawn(|| {
+                        *state.lock().unwrap() = true;
+                        condition.notify_one();
+                    });
+                    let is_set = *state.lock().unwrap();
+                    if !is_set {
+                        drop(condition.wait(state.lock().unwrap()).unwrap());
+                    }
+                });
+            },
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+
+    /// Two wait, and one is woken.
+    #[test]
+    fn one_is_woken() {
+        fails(
+            || {
+                let (waiting, condition) = (&Mutex::new(0), &Condvar::new());
+                let wait = || {
+                    let mut waiting = waiting.lock().unwrap();
+                    *waiting += 1;
+                    drop(condition.wait(waiting).unwrap());
+                };
+                thread::scope(|scope| {
+                    scope.spawn(wait);
+                    scope.spawn(wait);
+                    scope.spawn(|| while *waiting.lock().unwrap() < 2 {});
+                    condition.notify_one();
+                });
+            },
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+
+    #[test]
+    fn all_are_woken() {
+        comes_to(&[()], || {
+            let (state, condition) = (&Mutex::new(false), &Condvar::new());
+            let wait = || drop(condition.wait_while(state.lock().unwrap(), |state| !*state).unwrap());
+            thread::scope(|scope| {
+                scope.spawn(wait);
+                scope.spawn(wait);
+                *state.lock().unwrap() = true;
+                condition.notify_all();
+            });
+        });
+    }
+
+    /// Nobody notifies, but the time ends it; the mutex is held again.
+    #[test]
+    fn for_some_time() {
+        comes_to(&[(true, 1)], || {
+            let (state, condition) = (Mutex::new(0), Condvar::new());
+            let held = state.lock().unwrap();
+            let (mut held, timeout) = condition.wait_timeout(held, Duration::from_millis(1)).unwrap();
+            *held += 1;
+            assert!(state.try_lock().is_err());
+            (timeout.timed_out(), *held)
+        });
+    }
+
+    /// Who has the mutex while another waits, and panics, poisons it for the one that waits.
+    #[test]
+    fn poisoned_meanwhile() {
+        comes_to(&[true], || {
+            let (state, condition) = (&Mutex::new(false), &Condvar::new());
+            thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    let mut held = state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    *held = true;
+                    condition.notify_one();
+                    panic!("on purpose")
+                });
+                let mut held = state.lock();
+                while held.as_ref().is_ok_and(|state| !**state) {
+                    held = condition.wait(held.unwrap());
+                }
+                let poisoned = held.is_err();
+                drop(held);
+                assert!(other.join().is_err());
+                poisoned
+            })
+        });
+    }
+}
