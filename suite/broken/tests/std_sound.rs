@@ -44,6 +44,104 @@ fn fails(body: impl Fn(), look: impl Fn(&Failure)) {
     }
 }
 
+mod read_write_locks {
+    use std::sync::RwLock;
+    use std::thread;
+
+    use super::*;
+
+    /// A writer that waits keeps those out who try to read, also one who reads already.
+    #[test]
+    fn trying_to_read_while_a_writer_waits() {
+        comes_to(&[false, true], || {
+            let lock = &RwLock::new(());
+            thread::scope(|scope| {
+                scope.spawn(|| drop(lock.write().unwrap()));
+                let _held = lock.read().unwrap();
+                lock.try_read().is_ok()
+            })
+        });
+    }
+
+    #[test]
+    fn trying_to_read_beside_a_reader_and_a_writer() {
+        comes_to(&[false, true], || {
+            let lock = &RwLock::new(());
+            thread::scope(|scope| {
+                scope.spawn(|| drop(lock.write().unwrap()));
+                let _held = lock.read().unwrap();
+                scope.spawn(|| lock.try_read().is_ok()).join().unwrap()
+            })
+        });
+    }
+
+    /// One who tries to write waits for nobody, so nobody is kept out by it.
+    #[test]
+    fn trying_to_write_keeps_nobody_out() {
+        comes_to(&[true], || {
+            let lock = &RwLock::new(());
+            thread::scope(|scope| {
+                let _held = lock.read().unwrap();
+                let other = scope.spawn(|| lock.try_write().is_err());
+                let tried = lock.try_read().is_ok();
+                other.join().unwrap() && tried
+            })
+        });
+    }
+
+    /// After the writer has written, the lock is as before.
+    #[test]
+    fn a_writer_that_waited_leaves_the_lock_free() {
+        comes_to(&[(false, 5), (true, 5)], || {
+            let lock = RwLock::new(0);
+            let tried = thread::scope(|scope| {
+                scope.spawn(|| *lock.write().unwrap() = 5);
+                let _held = lock.read().unwrap();
+                lock.try_read().is_ok()
+            });
+            let value = *lock.try_read().unwrap();
+            assert!(lock.try_write().is_ok());
+            (tried, value)
+        });
+    }
+
+    /// Two that wait: the second is not forgotten when the first has written.
+    #[test]
+    fn two_writers_wait() {
+        comes_to(&[(false, 2), (true, 2)], || {
+            let lock = RwLock::new(0);
+            let tried = thread::scope(|scope| {
+                scope.spawn(|| *lock.write().unwrap() += 1);
+                scope.spawn(|| *lock.write().unwrap() += 1);
+                let _held = lock.read().unwrap();
+                lock.try_read().is_ok()
+            });
+            (tried, *lock.try_read().unwrap())
+        });
+    }
+
+    /// Reading twice at once is for ever if a writer comes between.
+    #[test]
+    fn reading_twice_at_once() {
+        for tried in [false, true] {
+            fails(
+                || {
+                    let lock = &RwLock::new(());
+                    if tried {
+                        drop(lock.try_read());
+                    }
+                    thread::scope(|scope| {
+                        scope.spawn(|| drop(lock.write().unwrap()));
+                        let _held = lock.read().unwrap();
+                        drop(lock.read().unwrap());
+                    });
+                },
+                |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+            );
+        }
+    }
+}
+
 mod channels {
     use std::sync::mpsc::sync_channel;
     use std::thread;

@@ -290,9 +290,14 @@ fn action<T: Int>(place: *const T, access: Access, order: Order, read: T, newest
     let (value, newest) = (read.widen(), newest.widen());
     let written = || access.writes(value as u64, size).map_or(0, u128::from);
     match access {
-        Access::Load | Access::Await(_) => Action::Load { address, size, order, value, newest },
+        Access::Load | Access::Await(_) | Access::AwaitOther(_) => {
+            Action::Load { address, size, order, value, newest }
+        }
         Access::Store(value) => Action::Store { address, size, order, value: value.into(), newest },
         Access::Rmw(op, _) => Action::Rmw { address, size, order, op, read: value, written: written() },
+        Access::Unlock(_) => {
+            Action::Rmw { address, size, order, op: Rmw::Sub, read: value, written: written() }
+        }
         Access::Cas { expected, new, .. } => {
             let (expected, new) = (expected.into(), new.into());
             Action::Cas { address, size, order, expected, new, read: value, newest }
