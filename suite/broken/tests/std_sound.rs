@@ -44,6 +44,81 @@ fn fails(body: impl Fn(), look: impl Fn(&Failure)) {
     }
 }
 
+mod barriers {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::thread;
+
+    use super::*;
+
+    /// How many of the threads that come once lead, whoever they are.
+    fn leaders(size: usize, threads: usize) -> usize {
+        let barrier = Box::new(Barrier::new(size));
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| barrier.wait().is_leader())).collect();
+            threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum()
+        })
+    }
+
+    /// Threads of the next generation come before those of this one have gone.
+    #[test]
+    fn generations_overlap() {
+        comes_to(&[2], || leaders(2, 4));
+    }
+
+    #[test]
+    fn nobody_waits_for_nobody() {
+        comes_to(&[2], || leaders(0, 2));
+        comes_to(&[2], || leaders(1, 2));
+    }
+
+    /// The same two meet again and again: each time one of them leads.
+    #[test]
+    fn generations_follow_each_other() {
+        comes_to(&[3], || {
+            let barrier = &Barrier::new(2);
+            let meet = || (0..3).filter(|_| barrier.wait().is_leader()).count();
+            thread::scope(|scope| {
+                let other = scope.spawn(meet);
+                meet() + other.join().unwrap()
+            })
+        });
+    }
+
+    /// The leader is the last to come: it has seen all others come.
+    #[test]
+    fn the_last_one_leads() {
+        comes_to(&[[false, true], [true, false]], || {
+            let (barrier, before) = (&Barrier::new(2), &AtomicUsize::new(0));
+            let meet = || {
+                before.fetch_add(1, Relaxed);
+                let leads = barrier.wait().is_leader();
+                assert_eq!(before.load(Relaxed), 2);
+                leads
+            };
+            thread::scope(|scope| {
+                let other = scope.spawn(meet);
+                [meet(), other.join().unwrap()]
+            })
+        });
+    }
+
+    /// Another barrier where one was knows nothing of that.
+    #[test]
+    fn barriers_follow_each_other() {
+        comes_to(&[3], || leaders(2, 4) + leaders(2, 2));
+    }
+
+    #[test]
+    fn three_are_no_two_pairs() {
+        fails(
+            || _ = leaders(2, 3),
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+}
+
 mod read_write_locks {
     use std::sync::RwLock;
     use std::thread;

@@ -137,8 +137,8 @@ impl Exhaustive {
         self.rwlocks.known.iter().any(|lock| lock.address == address && !lock.whole)
     }
 
-    /// From now on the address of something outside memory stands for something else.
-    pub(crate) fn begin_generation(&mut self, address: usize) {
-        self.places.begin_generation(address);
+    /// From now on the address of something outside memory stands for something else. False if it stood for nothing yet.
+    pub(crate) fn begin_generation(&mut self, address: usize) -> bool {
+        self.places.begin_generation(address)
     }
 }

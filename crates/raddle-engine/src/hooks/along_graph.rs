@@ -431,13 +431,15 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 0
             }
             StdCall::LeaveScope { .. } => unreachable!("the function is called"),
-            StdCall::Barrier { arrivals, openings, threads } => {
+            StdCall::Barrier { arrivals, threads } => {
                 let threads = threads.max(1);
                 let before = access_within(engine, 0, arrivals, Access::Rmw(Rmw::Add, 1), Order::AcqRel);
-                let opening = before / threads;
+                if before == 0 {
+                    engine.renew_barrier(arrivals.addr());
+                }
                 let is_last = before % threads == threads - 1;
-                let access = if is_last { Access::Store(opening + 1) } else { Access::Await(opening) };
-                access_within(engine, 0, openings, access, Order::AcqRel);
+                // The last one to come lets its generation go, and no other: threads may already come for the next.
+                engine.pass_barrier(arrivals.addr(), before / threads, is_last);
                 is_last.into()
             }
         }

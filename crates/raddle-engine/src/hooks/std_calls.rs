@@ -49,8 +49,6 @@ pub enum StdCall {
     Barrier {
         /// A word of it that is zero at first: how many threads have come.
         arrivals: *mut u64,
-        /// Another: how often the barrier has let threads go.
-        openings: *mut u64,
         /// How many threads it waits for.
         threads: u64,
     },
