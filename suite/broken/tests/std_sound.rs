@@ -44,6 +44,193 @@ fn fails(body: impl Fn(), look: impl Fn(&Failure)) {
     }
 }
 
+/// A panic leaves std by way of the functions that Raddle puts around it, and poisons what std poisons.
+mod panics_in_initialisation {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::{LazyLock, Once, OnceLock};
+    use std::thread;
+
+    use super::*;
+
+    fn panics<T>(body: impl FnOnce() -> T) -> bool {
+        catch_unwind(AssertUnwindSafe(body)).is_err()
+    }
+
+    #[test]
+    fn once_is_poisoned() {
+        comes_to(&[(true, true, false)], || {
+            let once = Once::new();
+            let first = panics(|| once.call_once(|| panic!("on purpose")));
+            let second = panics(|| once.call_once(|| ()));
+            let third = panics(|| once.call_once_force(|state| assert!(state.is_poisoned())));
+            assert!(once.is_completed());
+            (first, second, third)
+        });
+    }
+
+    #[test]
+    fn once_lock_is_not() {
+        comes_to(&[(true, 5, 5)], || {
+            let lock = OnceLock::new();
+            let first = panics(|| lock.get_or_init(|| panic!("on purpose")));
+            let second = *lock.get_or_init(|| 5);
+            (first, second, *lock.get_or_init(|| 6))
+        });
+    }
+
+    #[test]
+    fn lazy_lock_is() {
+        comes_to(&[(true, true)], || {
+            let lock: LazyLock<u32> = LazyLock::new(|| panic!("on purpose"));
+            let first = panics(|| *lock);
+            (first, panics(|| *lock))
+        });
+    }
+
+    /// What is dropped while the panic unwinds makes events of its own.
+    #[test]
+    fn others_see_what_is_dropped_meanwhile() {
+        struct Adds<'a>(&'a AtomicUsize);
+        impl Drop for Adds<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Relaxed);
+            }
+        }
+        comes_to(&[0, 1, 2], || {
+            let (once, count) = (&Once::new(), &AtomicUsize::new(0));
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    panics(|| {
+                        let _outer = Adds(count);
+                        once.call_once(|| {
+                            let _inner = Adds(count);
+                            panic!("on purpose")
+                        });
+                    })
+                });
+                count.load(Relaxed)
+            })
+        });
+    }
+
+    /// Whoever waits for the one that panics finds the once poisoned.
+    #[test]
+    fn waiting_threads_find_it_poisoned() {
+        comes_to(&[[true, true]], || {
+            let once = &Once::new();
+            thread::scope(|scope| {
+                let call = move || panics(|| once.call_once(|| panic!("on purpose")));
+                let other = scope.spawn(call);
+                [call(), other.join().unwrap()]
+            })
+        });
+    }
+
+    /// One of two panics; whoever comes after that one may try again.
+    #[test]
+    fn waiting_threads_try_again() {
+        comes_to(&[([false, false], 2), ([false, true], 1)], || {
+            let lock = &OnceLock::new();
+            thread::scope(|scope| {
+                let other = scope.spawn(move || panics(|| _ = lock.get_or_init(|| panic!("on purpose"))));
+                let mine = panics(|| _ = lock.get_or_init(|| 1));
+                let theirs = other.join().unwrap();
+                ([mine, theirs], if theirs { *lock.get().unwrap() } else { 1 + *lock.get().unwrap() })
+            })
+        });
+    }
+
+    /// It ends the thread like any other panic, and is reported like any other.
+    #[test]
+    fn nobody_catches() {
+        fails(
+            || Once::new().call_once(|| panic!("on purpose")),
+            |failure| assert!(failure.message.contains("on purpose"), "{}", failure.message),
+        );
+    }
+}
+
+mod initialisation {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::{LazyLock, Once, OnceLock};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn one_of_two_initialises() {
+        comes_to(&[1, 2], || {
+            let lock = &OnceLock::new();
+            thread::scope(|scope| {
+                let other = scope.spawn(move || *lock.get_or_init(|| 1));
+                let mine = *lock.get_or_init(|| 2);
+                assert_eq!(other.join().unwrap(), mine);
+                mine
+            })
+        });
+    }
+
+    #[test]
+    fn lazily_once() {
+        comes_to(&[[7, 7, 1]], || {
+            let count = AtomicUsize::new(0);
+            let lock = LazyLock::new(|| 7 + count.fetch_add(1, Relaxed));
+            let [mine, theirs] = thread::scope(|scope| {
+                let other = scope.spawn(|| *lock);
+                [*lock, other.join().unwrap()]
+            });
+            [mine, theirs, count.load(Relaxed)]
+        });
+    }
+
+    #[test]
+    fn waiting_for_it() {
+        comes_to(&[3], || {
+            let lock = &OnceLock::new();
+            thread::scope(|scope| {
+                scope.spawn(move || lock.set(3));
+                *lock.wait()
+            })
+        });
+    }
+
+    #[test]
+    fn waiting_finds_it_poisoned() {
+        comes_to(&[true], || {
+            let once = &Once::new();
+            thread::scope(|scope| {
+                let other = scope.spawn(move || once.call_once(|| panic!("on purpose")));
+                let waits = scope.spawn(move || once.wait());
+                let poisoned = waits.join().is_err();
+                assert!(other.join().is_err());
+                poisoned
+            })
+        });
+    }
+
+    #[test]
+    fn within_itself_never_ends() {
+        fails(
+            || {
+                let once = &Once::new();
+                once.call_once(|| once.call_once(|| ()));
+            },
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+
+    #[test]
+    fn waiting_for_nobody_never_ends() {
+        fails(
+            || Once::new().wait(),
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+}
+
 mod barriers {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicUsize;

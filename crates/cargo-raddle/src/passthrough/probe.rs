@@ -22,6 +22,8 @@ pub fn probe(
     drop(lock.read());
     drop(lock.write());
     once.call_once(|| ());
+    once.wait();
+    once.wait_force();
     receiver.recv().unwrap();
     receiver.recv_timeout(Duration::ZERO).unwrap();
     barrier.wait();

@@ -456,20 +456,38 @@ pub(super) unsafe fn once_begins(engine: &mut Engine, once: *mut u32) -> u32 {
     unsafe { once.read_volatile() }
 }
 
-/// After `Once::call`, which found the once in the state `before`.
+/// After `Once::call`, which left the once in the state `after`.
 ///
 /// # Safety
 /// As for [`std_call`].
-pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32) {
-    // SAFETY: the caller's. Others see what the call did when it is their turn.
+pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, after: u32) {
+    // SAFETY: the caller's. Nobody else changes it meanwhile.
     unsafe {
-        let after = once.read_volatile();
-        if after != before {
-            once.write_volatile(before);
+        if after != once.read_volatile() {
             access_within(engine, 0, once, Access::Store(after.into()), Order::Release);
         }
     }
     engine.take_shared_step(Shared::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
+}
+
+/// Waits until the once is complete, or poisoned unless `force` is set; returns its state.
+///
+/// # Safety
+/// As for [`std_call`].
+pub(super) unsafe fn once_waits(
+    engine: &mut Engine,
+    once: *mut u32,
+    force: bool,
+    [incomplete, complete]: [u32; 2],
+) -> u32 {
+    let mut state = incomplete;
+    loop {
+        // SAFETY: the caller's.
+        state = unsafe { access_within(engine, 0, once, Access::AwaitOther(state.into()), Order::Acquire) };
+        if state == complete || !force {
+            return state;
+        }
+    }
 }
 
 /// Makes a thread.

@@ -109,35 +109,63 @@ fn leave_scope(engine: &mut Engine, scope: usize) {
     }
 }
 
-/// The current thread is about to call `Once::call`. Returns what [`once_ends`] wants to know.
+/// The current thread is about to call `Once::call`. Returns what it is to be called with: along a graph that is the copy, so that
+/// nothing changes the once but events.
 ///
 /// # Safety
-/// As for [`std_call`].
-pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32) -> u32 {
+/// As for [`std_call`], and the copy must be one that nobody else knows.
+pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32 {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             if engine.follows_graph() {
-                return along_graph::once_begins(engine, once);
+                copy.write(along_graph::once_begins(engine, once));
+                return copy;
             }
             engine.point(Pending::NOTHING);
             engine.remember_unseen_synchronisation();
-            0
+            once
         })
     }
 }
 
-/// The current thread has called `Once::call`, or is unwinding from it.
+/// The current thread has called `Once::call` with the once or with its copy, or is unwinding from it.
 ///
 /// # Safety
-/// As for [`std_call`].
-pub unsafe fn once_ends(engine: *mut Engine, once: *mut u32, before: u32) {
+/// As for [`once_begins`].
+pub unsafe fn once_ends(engine: *mut Engine, once: *mut u32, called: *mut u32) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             if engine.follows_graph() {
-                along_graph::once_ends(engine, once, before);
+                along_graph::once_ends(engine, once, called.read());
             }
         });
+    }
+}
+
+/// The current thread is about to call `Once::wait`, or `wait_force` if `force` is set. Returns what it is to be called with, as
+/// [`once_begins`] does: the copy has the state that ends the wait. `states` are those before any call and of one that is complete.
+///
+/// # Safety
+/// As for [`once_begins`].
+pub unsafe fn once_waits(
+    engine: *mut Engine,
+    once: *mut u32,
+    copy: *mut u32,
+    force: bool,
+    states: [u32; 2],
+) -> *mut u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                copy.write(along_graph::once_waits(engine, once, force, states));
+                return copy;
+            }
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+            once
+        })
     }
 }
