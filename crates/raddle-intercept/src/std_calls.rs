@@ -8,7 +8,7 @@ use std::time::Duration;
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks::{self, StdCall};
 
-use crate::barrier;
+use crate::{barrier, stdio};
 
 /// Whether a call was made here, and what it returns.
 #[repr(C)]
@@ -59,6 +59,20 @@ unsafe extern "C" fn __raddle_std_call(
             None => return GO_ON,
         },
         12 => StdCall::LeaveScope { scope: first.addr() },
+        // SAFETY: a handle is their first argument, and points to what it locks.
+        15 => match stdio::mutex(unsafe { *first.cast() }) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
+        16 => match stdio::mutex(first) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
+        // SAFETY: as above.
+        17 | 18 => match stdio::reentrant_lock(unsafe { *first.cast() }) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
         _ => return GO_ON,
     };
     // SAFETY: the arguments are those of the function.
@@ -130,6 +144,7 @@ pub(crate) fn look_at_std() {
     parker_offset();
     once_states();
     barrier::look();
+    stdio::look();
 }
 
 fn find_parker() -> Option<usize> {

@@ -690,3 +690,129 @@ mod conditions {
         });
     }
 }
+
+/// Locks that std takes in code that is not instrumented, and whose guards are dropped in code that is.
+mod handles {
+    use std::cell::UnsafeCell;
+    use std::io::{Write, stderr, stdin, stdout};
+    use std::thread;
+
+    use super::*;
+
+    struct Cell(UnsafeCell<Vec<u32>>);
+
+    // SAFETY: a lock orders all accesses, or not, which is then the bug.
+    unsafe impl Sync for Cell {}
+
+    impl Cell {
+        fn push(&self, value: u32) {
+            // SAFETY: see above.
+            unsafe { (*self.0.get()).push(value) }
+        }
+    }
+
+    /// Two threads push in turns while they hold something.
+    #[track_caller]
+    fn are_ordered_by<G>(lock: impl Fn() -> G + Sync) {
+        comes_to(&[vec![1, 1, 2, 2], vec![2, 2, 1, 1]], || {
+            let cell = Cell(UnsafeCell::new(Vec::new()));
+            let push_twice = |value| {
+                let held = lock();
+                cell.push(value);
+                cell.push(value);
+                drop(held);
+            };
+            thread::scope(|scope| {
+                scope.spawn(|| push_twice(1));
+                push_twice(2);
+            });
+            cell.0.into_inner()
+        });
+    }
+
+    #[test]
+    fn standard_output() {
+        are_ordered_by(|| stdout().lock());
+    }
+
+    #[test]
+    fn standard_error() {
+        are_ordered_by(|| stderr().lock());
+    }
+
+    #[test]
+    fn standard_input() {
+        are_ordered_by(|| stdin().lock());
+        are_ordered_by(|| stdin().lines());
+    }
+
+    /// Who has the lock may take it again.
+    #[test]
+    fn again_and_again() {
+        are_ordered_by(|| (stdout().lock(), stdout().lock(), stdout().lock()));
+    }
+
+    #[test]
+    fn writing() {
+        comes_to(&[()], || {
+            thread::scope(|scope| {
+                scope.spawn(|| writeln!(stdout().lock(), "a").unwrap());
+                writeln!(stdout().lock(), "b").unwrap();
+            });
+        });
+        comes_to(&[()], || {
+            thread::scope(|scope| {
+                scope.spawn(|| writeln!(stderr().lock(), "a").unwrap());
+                let mut held = stderr().lock();
+                held.write_all(b"b").unwrap();
+                writeln!(held, "c").unwrap();
+                eprintln!("d");
+            });
+        });
+    }
+
+    /// Others that print, without a guard of their own, wait too.
+    #[test]
+    fn printing_meanwhile() {
+        for (_, explorer) in explorers() {
+            explorer.run(|| {
+                thread::scope(|scope| {
+                    scope.spawn(|| std::io::stdout().write_all(b"a\n").unwrap());
+                    let mut held = stdout().lock();
+                    writeln!(held, "b").unwrap();
+                    writeln!(held, "c").unwrap();
+                });
+            });
+        }
+    }
+
+    #[test]
+    fn two_in_two_orders() {
+        fails(
+            || {
+                thread::scope(|scope| {
+                    scope.spawn(|| drop((stdout().lock(), stderr().lock())));
+                    drop((stderr().lock(), stdout().lock()));
+                });
+            },
+            |failure| assert!(failure.message.contains("wait"), "{}", failure.message),
+        );
+    }
+
+    /// They order what is done while they are held, and nothing else.
+    #[test]
+    fn races_beside_them_are_found() {
+        fails(
+            || {
+                let cell = Box::new(Cell(UnsafeCell::new(Vec::new())));
+                thread::scope(|scope| {
+                    scope.spawn(|| cell.push(1));
+                    let held = stdout().lock();
+                    cell.push(2);
+                    drop(held);
+                });
+            },
+            |failure| assert_eq!(failure.kind, raddle::Kind::DataRace, "{}", failure.message),
+        );
+    }
+}

@@ -17,7 +17,7 @@ use crate::cargo::remove_package_variables;
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
 /// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
-const ENDINGS: [&str; 15] = [
+const ENDINGS: [&str; 19] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
     "7Condvar10notify_one",
@@ -34,6 +34,11 @@ const ENDINGS: [&str; 15] = [
     "9ScopeData29decrement_num_running_threads",
     ONCE_WAIT,
     ONCE_WAIT_FORCE,
+    // What they lock is unlocked in the program's own code.
+    "5Stdin4lock",
+    "5Stdin5lines",
+    "6Stdout4lock",
+    "6Stderr4lock",
 ];
 
 const ONCE: &str = "4Once4call";

@@ -430,7 +430,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 }
                 0
             }
-            StdCall::LeaveScope { .. } => unreachable!("the function is called"),
+            StdCall::Lock { .. } | StdCall::LeaveScope { .. } => unreachable!("the function is called"),
             StdCall::Barrier { arrivals, threads } => {
                 let threads = threads.max(1);
                 let before = access_within(engine, 0, arrivals, Access::Rmw(Rmw::Add, 1), Order::AcqRel);

@@ -4,6 +4,7 @@ use super::atomics::access;
 use super::{along_graph, enter};
 use crate::engine::Engine;
 use crate::event::{Order, Pending};
+use crate::graph::event::Access as Step;
 use crate::isolate::heap;
 use crate::site::Site;
 
@@ -52,6 +53,11 @@ pub enum StdCall {
         /// How many threads it waits for.
         threads: u64,
     },
+    /// A lock of std that is taken in compiled code, and given back by the program.
+    Lock {
+        /// The word of its mutex.
+        word: *mut u32,
+    },
     /// A scope counts one thread less. Whoever has the last handle of the thread's result calls this: the thread itself before the
     /// destructors of its thread-locals, or the owner of its join handle.
     LeaveScope {
@@ -71,6 +77,10 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
         enter(engine, |engine| {
             if let StdCall::LeaveScope { scope } = call {
                 leave_scope(engine, scope_of(scope));
+                return None;
+            }
+            if let StdCall::Lock { word } = call {
+                lock(engine, word);
                 return None;
             }
             if engine.follows_graph() {
@@ -99,6 +109,28 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
 /// What a scope counts in is a block of its own, so any address in it tells which scope it is.
 pub(super) fn scope_of(address: usize) -> usize {
     heap::block_of(address).map_or(address, |block| block.start)
+}
+
+/// The current thread waits until the mutex is free and locks it, as far as others can tell: the function that is called next does so
+/// without asking, and finds it free.
+///
+/// # Safety
+/// As for [`std_call`].
+unsafe fn lock(engine: &mut Engine, word: *mut u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        if engine.follows_graph() {
+            along_graph::access_within(engine, 0, word, Step::Lock(1), Order::Acquire);
+            word.write_volatile(0);
+        } else {
+            engine.point_of_lock(word);
+            if engine.remembers() {
+                engine.remember_rmw(access(engine, Site::MutexLock, word, Order::Acquire, 0), 1);
+            }
+        }
+    }
+    // Compiled code that locks and unlocks it on its own is not seen.
+    engine.remember_unseen_synchronisation();
 }
 
 /// A thread of the scope has done all that the scope waits for.
