@@ -599,15 +599,21 @@ impl<'a> Search<'a> {
         body: &mut dyn FnMut(),
         judge: &mut Judge<'_>,
     ) -> Option<Found> {
+        // The search, not the execution, may have come to its end.
+        let is_final = !matches!(
+            outcome,
+            Outcome::Asymmetric { .. } | Outcome::Unsupported { .. } | Outcome::Diverged { .. }
+        );
+        let failure = (outcome != Outcome::Passed).then(|| self.found(outcome, execution));
         // SAFETY: the engine lives as long as `self`.
-        let again = unsafe { (*self.engine).has_learned_of_sharing().then(|| (*self.engine).choices()) };
-        match again {
-            Some(schedule) => {
-                let found = Found { execution, ..self.rerun(&schedule, body, judge) };
-                (found.outcome != Outcome::Passed).then_some(found)
-            }
-            None => (outcome != Outcome::Passed).then(|| self.found(outcome, execution)),
+        let has_learned = unsafe { (*self.engine).has_learned_of_sharing() };
+        if !has_learned || !is_final {
+            return failure;
         }
+        // SAFETY: as above.
+        let schedule = unsafe { (*self.engine).choices() };
+        let again = Found { execution, ..self.rerun(&schedule, body, judge) };
+        if again.outcome == Outcome::Passed { failure } else { Some(again) }
     }
 
     /// Makes the execution in a child. If it fails there, it is made once more in this process, which is still as it was.

@@ -446,7 +446,7 @@ mod asked_for {
     #[test]
     fn timeouts_end_early() {
         for search in ALL.iter().chain(&SAMPLES[..3]) {
-            let report = explorer(search).also(Also::Timeouts).executions(3_000).run(|| {
+            let report = explorer(search).also(Also::Timeouts).executions(30_000).run(|| {
                 let (set, changed) = (&Mutex::new(false), &Condvar::new());
                 thread::scope(|scope| {
                     scope.spawn(|| {

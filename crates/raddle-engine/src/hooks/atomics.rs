@@ -374,8 +374,7 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
             Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
             Site::ExpandedRmw | Site::MutexLock | Site::Std | Site::IsFinished => Trust::Right,
             Site::RwLockWait | Site::RwLockTry => Trust::Right,
-            // Whatever parts of std do to it unseen changes what it holds.
-            Site::ThreadBookkeeping | Site::ScopeEnd => Trust::Right,
+            Site::ThreadBookkeeping | Site::ScopeEnd => Trust::Bookkeeping,
         },
     }
 }

@@ -68,6 +68,9 @@ pub enum Trust {
     Nothing,
     /// It is right, so that sequential consistency will do.
     Right,
+    /// The same, and it is std's record of threads, which code that is not instrumented changes, too. What their beginnings and ends
+    /// order is said otherwise.
+    Bookkeeping,
 }
 
 /// Chooses one of several ways in which memory can behave, by its number. 0 is what sequential consistency would have; higher
@@ -233,13 +236,14 @@ impl Memory {
 
     /// The history of a place, as far as it explains what memory holds.
     #[inline]
-    fn find(&mut self, Access { place, held, .. }: Access) -> (&mut Sync, &mut History) {
+    fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
         let (history, known) = self.table.find(place);
         if !known || history.newest() != held {
             self.stores += 1;
             let found = Stored { number: self.stores, value: held };
             // Where code wrote that is not instrumented, it may have meant to synchronise.
-            history.begin(found, if known { self.sync.release_all() } else { Message::default() });
+            let may_synchronise = known && trust != Trust::Bookkeeping;
+            history.begin(found, if may_synchronise { self.sync.release_all() } else { Message::default() });
         }
         (&mut self.sync, history)
     }
