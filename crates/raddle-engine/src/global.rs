@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize};
 
 use crate::engine::Engine;
 use crate::thread::{KeyDestructor, Threads};
@@ -45,6 +45,12 @@ pub struct Global {
     pub engine: Cell<*mut Engine>,
     /// Whether threads that have no part in the exploration stand still.
     pub(crate) bystanders: AtomicU32,
+    /// Whether some thread explores or waits for its turn to: see [`crate::turn`].
+    pub(crate) turn: AtomicU32,
+    /// The thread whose turn it is, by its FS base, which a fork does not change.
+    pub(crate) turn_of: AtomicUsize,
+    /// How often that thread has taken its turn.
+    pub(crate) turns: Cell<u32>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
     pub(crate) threads: Cell<Threads>,
     /// Destructors of the thread-specific keys that exist outside executions.
@@ -102,6 +108,9 @@ pub static GLOBAL: Global = Global {
     interrupted: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     bystanders: AtomicU32::new(0),
+    turn: AtomicU32::new(0),
+    turn_of: AtomicUsize::new(0),
+    turns: Cell::new(0),
     threads: Cell::new(Vec::new()),
     key_destructors: [const { Cell::new(None) }; MAX_KEYS],
     text_start: Cell::new(0),

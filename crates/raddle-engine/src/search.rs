@@ -7,7 +7,7 @@ pub use estimate::Effort;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::estimate::Prospect;
@@ -32,6 +32,7 @@ use crate::strategy::{Scripted, Strategy};
 use crate::team::{Forked, Left, Team};
 use crate::thread::{State, ThreadId};
 use crate::trace::{CallFrame, Namer, Trace};
+use crate::turn;
 
 /// What to search and for how long.
 #[derive(Clone, Debug)]
@@ -188,12 +189,10 @@ pub struct Search<'a> {
     config: &'a Config,
     handlers: Option<Handlers>,
     hook: Arc<PanicHook>,
-    _turn: MutexGuard<'static, ()>,
+    _turn: turn::Guard,
 }
 
 type PanicHook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send>;
-
-static TURN: Mutex<()> = Mutex::new(());
 
 impl<'a> Search<'a> {
     /// Waits for its turn and takes the process over. Strategy and classifier are made when memory is already
@@ -206,8 +205,7 @@ impl<'a> Search<'a> {
         strategy: impl FnOnce() -> Box<dyn Strategy>,
         classifier: impl FnOnce() -> Classify,
     ) -> Search<'a> {
-        assert!(ROLE.get() == NO_ROLE, "raddle: an exploration cannot be started inside another one");
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turn::take();
         heap::init();
         map_sites();
         forget_sites_unless(&config.reference_counts);

@@ -16,7 +16,7 @@ use crate::engine::{self, Backend, Engine, Outcome};
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::hooks::Caller;
-use crate::isolate::heap;
+use crate::isolate::{bystanders, heap};
 use crate::sys::PAGE;
 
 /// How often the watchdog looks, in milliseconds.
@@ -158,11 +158,17 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             return pass_on(signal);
         }
         let address = (*info).si_addr().addr();
+        if ROLE.get() == NO_ROLE {
+            // A bystander: what it writes to such a page would be undone, so it writes when the exploration is over.
+            if signal == libc::SIGSEGV
+                && (*engine).pages.as_ref().is_some_and(|pages| pages.contains(address))
+            {
+                return bystanders::stand_still();
+            }
+            return pass_on(signal);
+        }
         if signal == libc::SIGSEGV && (*engine).pages.as_mut().is_some_and(|pages| pages.save(address)) {
             return;
-        }
-        if ROLE.get() == NO_ROLE {
-            return pass_on(signal);
         }
         let thread = (*engine).current_id();
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
@@ -207,7 +213,8 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
             (*engine).expired = true;
             // At its next event the execution goes on fairly, with new time. That may be some way off.
             let had_grace = (*engine).fair_since().is_some()
-                || (*engine).ticks > (*engine).limits.max_ticks.saturating_add((*engine).limits.max_ticks / 2);
+                || (*engine).ticks
+                    > (*engine).limits.max_ticks.saturating_add((*engine).limits.max_ticks / 2);
             if had_grace && !GLOBAL.in_engine.get() {
                 trap(engine, context, Outcome::TimeLimit);
             }

@@ -19,6 +19,7 @@ use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
+use raddle_engine::turn;
 use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
@@ -273,6 +274,7 @@ impl Explorer {
             std::arch::asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags))
         };
         probe();
+        let _turn = turn::take();
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -421,7 +423,8 @@ fn search(
 
 /// Whether there are executions of a kind of which there are none among others.
 fn has_more(counts: &[u64], others: &[u64]) -> bool {
-    let is_new = |(kind, &count): (usize, &u64)| count > 0 && others.get(kind).is_none_or(|&other| other == 0);
+    let is_new =
+        |(kind, &count): (usize, &u64)| count > 0 && others.get(kind).is_none_or(|&other| other == 0);
     counts.iter().enumerate().any(is_new)
 }
 
