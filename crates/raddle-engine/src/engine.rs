@@ -103,6 +103,8 @@ pub enum Outcome {
     Fault(Fault),
     /// The code under test ended the process.
     Exit {
+        /// The thread that did.
+        thread: ThreadId,
         /// The exit code.
         code: i32,
     },
@@ -142,6 +144,7 @@ impl Outcome {
             Outcome::Panic { thread }
             | Outcome::Crash { thread, .. }
             | Outcome::StackOverflow { thread }
+            | Outcome::Exit { thread, .. }
             | Outcome::Unsupported { thread }
             | Outcome::Asymmetric { thread } => *thread = number(*thread),
             _ => {}
@@ -377,6 +380,7 @@ impl Engine {
             (*this).set_out(body);
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
+            (*this).record_overflow();
             (*this).record_crash();
             (*this).look_for_leaks();
             (*this).look_back_along_graph();

@@ -152,6 +152,12 @@ pub enum Action {
     Signal {
         signal: i32,
     },
+    /// The thread ends the process.
+    Exit {
+        code: i32,
+    },
+    /// The thread runs over the end of its stack.
+    Overflow,
     Begin,
     End,
     Yield,

@@ -6,7 +6,7 @@ use crate::global::GLOBAL;
 use crate::os_thread::Turn;
 use crate::sys;
 use crate::thread::{Start, State, ThreadId, Wake};
-use crate::trace::{Action, SwitchReason};
+use crate::trace::{Action, CallFrame, Links, SwitchReason};
 
 /// Who has control.
 #[derive(Clone, Copy)]
@@ -16,6 +16,9 @@ pub(super) enum Flow {
     /// A virtual thread.
     Thread(ThreadId),
 }
+
+/// How many frames of a stack that is full are told of.
+const MOST_FRAMES: usize = 64;
 
 impl Engine {
     /// Ends the execution from within: the current thread never returns.
@@ -42,6 +45,27 @@ impl Engine {
             Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
         }
         result.expect("the explorer answers every request")
+    }
+
+    /// Lets the trace end with the thread that ran over the end of its stack, if one did.
+    pub(super) fn record_overflow(&mut self) {
+        let is_overflow = matches!(self.outcome, Some(Outcome::StackOverflow { .. }));
+        let Some(caller) = self.crashed_at.filter(|_| is_overflow) else { return };
+        let stack = self.current().stack;
+        let mut frames = vec![CallFrame { return_address: caller.pc, frame_pointer: caller.fp }];
+        let mut above = stack.bottom()..stack.top() - 16;
+        let mut fp = caller.fp;
+        while frames.len() < MOST_FRAMES && above.contains(&fp) && fp.is_multiple_of(8) {
+            above.start = fp + 1;
+            // SAFETY: within a stack, all of which is mapped.
+            let (outer, return_address) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+            fp = outer;
+            frames.push(CallFrame { return_address, frame_pointer: fp });
+        }
+        let thread = self.current;
+        if let Some(trace) = &mut self.trace {
+            trace.record(thread, Action::Overflow, frames, None, Links::default(), false);
+        }
     }
 
     /// Passes control from one flow to another; returns when it comes back.

@@ -220,8 +220,14 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
     unsafe {
         let thread = (*engine).current_id();
         match signal {
-            Some(signal) => (*engine).stop(Outcome::Crash { thread, signal, address: 0 }),
-            None => (*engine).stop(Outcome::Exit { code }),
+            Some(signal) => {
+                (*engine).record(|| Action::Signal { signal });
+                (*engine).stop(Outcome::Crash { thread, signal, address: 0 })
+            }
+            None => {
+                (*engine).record(|| Action::Exit { code });
+                (*engine).stop(Outcome::Exit { thread, code })
+            }
         }
     }
 }
