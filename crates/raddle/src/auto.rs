@@ -13,8 +13,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use raddle_engine::search::Effort;
 use raddle_engine::{LeftOut, SearchReport};
+use raddle_engine::search::Effort;
 
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 

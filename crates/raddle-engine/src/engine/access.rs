@@ -122,9 +122,7 @@ impl Engine {
             Step::Spawn(child) => sync.spawn(thread, child),
             Step::Join(other) => sync.join(thread, other),
             Step::LeaveScope => sync.store(thread, Order::Release, message),
-            Step::EndScope(_) | Step::Woken => {
-                source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source))
-            }
+            Step::EndScope(_) | Step::Woken => source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source)),
             _ if event.written.is_none() => {
                 source.into_iter().for_each(|from| sync.load(thread, order, from))
             }

@@ -680,10 +680,9 @@ impl Exhaustive {
         let graph = self.graph();
         let made = graph.events[..self.made].iter().rev();
         let latest = made.into_iter().find(|event| matches!(event.access, Access::Spawn(_)));
-        let own = graph
-            .threads
-            .get(usize::from(thread))
-            .and_then(|events| events.iter().rev().find(|&&id| (id as usize) < self.made).copied());
+        let own = graph.threads.get(usize::from(thread)).and_then(|events| {
+            events.iter().rev().find(|&&id| (id as usize) < self.made).copied()
+        });
         match (latest, own) {
             (Some(latest), Some(own)) => covers(graph.prefix.row(own as usize), latest),
             _ => true,
