@@ -34,7 +34,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_ISOLATION", "how executions are kept apart", check_isolation),
     public("RADDLE_ALLOCATION", "what happens to freed memory", check_allocation),
     public("RADDLE_RACES", "whether data races are looked for", check_on_off),
-    public("RADDLE_SUPPRESS", "functions whose data races are not reported", check_anything),
+    public("RADDLE_SUPPRESS", "failures that are not reported", check_anything),
     public("RADDLE_REFERENCE_COUNTS", "code that counts references as Arc does", check_anything),
     public("RADDLE_CHECK_LEAKS", "whether memory that is not freed is a failure", check_on_off),
     public("RADDLE_RESUME", "whether exhaustive searches are saved and go on", check_on_off),
@@ -95,8 +95,8 @@ pub(crate) struct RaddleOptions {
     /// Whether data races are looked for: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) races: Option<String>,
-    /// Functions whose data races are not reported: my_crate::stats::*,*::len
-    #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
+    /// Failures that are not reported: data races in my_crate::stats::*,*::len, or any kind, as in "thread-leak@my_pool::*: reason"
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) suppress: Option<String>,
     /// Types or functions that count references as Arc does, for exhaustive and auto: my_crate::Handle,*::release
     #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]

@@ -47,6 +47,7 @@ use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::Exhaustive;
 use crate::hooks::Caller;
 use crate::isolate::borrowed::Borrowed;
+use crate::isolate::environment::Environment;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::{Ended, Judge};
@@ -391,6 +392,7 @@ impl Engine {
         }
     }
 
+            (*this).environment.enter();
     /// The thread that runs or is about to.
     #[inline]
     pub fn current(&mut self) -> &mut VThread {
@@ -650,6 +652,7 @@ impl Engine {
         self.in_a_row += u32::from(self.runnable.len() > 1);
         if self.in_a_row > MOST_IN_A_ROW && !self.follows_graph() && self.fair.is_none() {
             return self.stand_back();
+        self.environment.leave();
         }
         let next = self.decide();
         self.switch_to(next, SwitchReason::Preempted);
@@ -769,3 +772,4 @@ impl std::fmt::Debug for Engine {
             .finish_non_exhaustive()
     }
 }
+        self.environment.end();

@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::Write;
 use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -765,11 +763,8 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Writes a line to the pipe that `cargo raddle` reads, if there is one.
+/// Tells `cargo raddle`, if that listens, how far a search has come.
 fn tell_progress(progress: &Progress<'_>) {
-    let Some(fd) = std::env::var("RADDLE_PROGRESS").ok().and_then(|fd| fd.parse().ok()) else { return };
-    // SAFETY: `cargo raddle` passes a descriptor that stays open; it is never closed here.
-    let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
     let Progress { config, executions, estimate, depth } = progress;
     let total = match estimate.filter(|estimate| estimate > executions) {
         Some(estimate) => format!("~{}", rounded(estimate)),

@@ -1,10 +1,14 @@
 //! A red that means something: what fails is the code under test, it is blamed on the thread that did it, and a test that
 //! cannot go on ends.
 
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::thread;
+use std::time::Duration;
 
-use broken::{all, finds, finds_with, functions};
+use broken::{all, finds, finds_with, functions, passes};
 use raddle::{Explorer, Failure, Kind, Strategy};
 use raddle_report::failure::{Action, Certainty};
 use raddle_report::{Style, render};
@@ -143,7 +147,7 @@ fn the_thread_that_runs_over_its_stack_is_blamed() {
 #[test]
 fn what_only_reached_a_limit_is_not_proven() {
     finds_with(
-        &Explorer::new().executions(1).time_limit(std::time::Duration::from_millis(200)),
+        &Explorer::new().executions(1).time_limit(Duration::from_millis(200)),
         &all()[..1],
         Kind::TimeLimit,
         || loop {

@@ -62,8 +62,9 @@ pub fn is_of_execution(address: usize) -> bool {
     address.wrapping_sub(EXECUTION_HEAP) < EXECUTION_LEN
 }
 
+/// Whether the address lies where the engine allocates.
 #[inline(always)]
-pub(crate) fn is_of_engine(address: usize) -> bool {
+pub fn is_of_engine(address: usize) -> bool {
     address.wrapping_sub(ENGINE_HEAP) < ENGINE_LEN
 }
 
