@@ -492,6 +492,9 @@ impl Engine {
     }
 
     /// Finds out what the code at a return address is.
+                if self.limits.report_leaks {
+                    thread.stack.clear_top();
+                }
     pub(crate) fn classify(&mut self, return_address: usize) -> Site {
         self.on_explorer(|engine| (engine.classifier)(return_address))
     }

@@ -19,6 +19,7 @@
 //! | `RADDLE_REFERENCE_COUNTS` | `reference_counts` | types or functions that count references as `Arc` does (`my_crate::Handle,*::release`), for `exhaustive` and `auto` | none |
 //! | `RADDLE_ALSO` | `also` | what else may happen: `spurious-wake-ups`, `timeouts`, `random-bytes`, with commas between them | nothing |
 //! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
+//! | `RADDLE_ALLOW_LEAKED_THREADS` | `allow_leaked_threads` | whether threads may be left that can never go on: `on`, `off` | `off` |
 //! | `RADDLE_RESUME` | `resume` | whether a search that ends early is saved and goes on in the next process, for `exhaustive`: `on`, `off` | `off` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
 //! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
@@ -267,6 +268,7 @@ impl Options {
             "RADDLE_CHECK_LEAKS" => self.check_leaks = switch(value)?,
             "RADDLE_RESUME" => self.resume = switch(value)?,
             "RADDLE_ISOLATION" => {
+            "RADDLE_ALLOW_LEAKED_THREADS" => self.report_leaks = !switch(value)?,
                 self.isolation = match value {
                     "rollback" => Isolation::Rollback,
                     "fork" => Isolation::Fork,

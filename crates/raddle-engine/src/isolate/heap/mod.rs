@@ -296,6 +296,13 @@ pub(crate) fn own_statics() -> [Range<usize>; 2] {
     [heaps..heaps + size_of::<Heaps>(), global..global + size_of_val(&GLOBAL)]
 }
 
+/// The parts of some memory that are not the engine's statics.
+pub(crate) fn without_own_statics(memory: Range<usize>) -> Vec<Range<usize>> {
+    own_statics().iter().fold(vec![memory], |parts, own| {
+        parts.into_iter().flat_map(|part| super::pages::without(part, own)).collect()
+    })
+}
+
 #[inline(always)]
 fn with_arena<T>(work: impl FnOnce(&mut Arena) -> T) -> T {
     while HEAPS.locked.swap(true, Ordering::Acquire) {
