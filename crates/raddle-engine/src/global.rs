@@ -39,6 +39,10 @@ pub struct Global {
     pub last_announced: Cell<usize>,
     /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
     pub overdue: Cell<Option<Overdue>>,
+    /// The exploring OS thread, by its number in the kernel.
+    pub(crate) explorer: AtomicU32,
+    /// Called by a signal handler with the return addresses of the exploring thread, innermost first, if somebody asks where it stands.
+    pub tell_stack: Cell<Option<fn(&[usize])>>,
     /// Whether somebody wants the search to end (Ctrl-C).
     pub(crate) interrupted: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
@@ -105,6 +109,8 @@ pub static GLOBAL: Global = Global {
     registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
     overdue: Cell::new(None),
+    explorer: AtomicU32::new(0),
+    tell_stack: Cell::new(None),
     interrupted: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     bystanders: AtomicU32::new(0),

@@ -27,6 +27,7 @@ use crate::auto::{Portfolio, Ran, rounded, summary};
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Also, Backend, Isolation, Memory, Options, Strategy};
+use crate::promise::{Promise, write_line};
 use crate::replay;
 use crate::report::Report;
 use crate::resume::Saved;
@@ -482,6 +483,7 @@ pub(crate) fn may_give_up(options: &Options) -> bool {
 /// # Panics
 /// If there are no others, or threads are told apart that are promised to be alike.
 pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
+    let promise = Promise::to_search(config);
     use Outcome::{Asymmetric, Deadlock, Diverged, Endless, Livelock, TimeLimit, Unsupported};
     let outcome = report.failure.as_ref().map(|found| &found.outcome);
     assert!(
@@ -507,6 +509,7 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
 }
 
 /// What else may happen, as it is written.
+    promise.extend();
 pub(crate) fn list(also: &[Also]) -> String {
     also.iter().map(Also::to_string).collect::<Vec<_>>().join(",")
 }
@@ -771,6 +774,5 @@ fn tell_progress(progress: &Progress<'_>) {
         None if config.executions == u64::MAX => "0".to_owned(),
         None => config.executions.to_string(),
     };
-    // Nobody may be listening any more; that is their choice.
-    let _ = writeln!(pipe, "{executions}\t{total}\t{depth}\t{}", config.label);
+    write_line(&format!("{executions}\t{total}\t{depth}\t{}", config.label));
 }

@@ -69,6 +69,7 @@ mod holders;
 mod links;
 mod operation;
 pub mod options;
+mod promise;
 mod replay;
 mod report;
 mod resume;
