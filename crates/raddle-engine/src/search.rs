@@ -85,6 +85,8 @@ pub struct Config {
     /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
     /// that goes round is left out only if each round is proven to be like the one before.
     pub claims_all: bool,
+    /// Whether every execution notes where its threads stand: for those who judge a failure by that.
+    pub notes_stacks: bool,
     /// Whether data races are looked for, which needs clocks.
     pub races: bool,
     /// What happens to freed memory.
@@ -229,6 +231,7 @@ impl<'a> Search<'a> {
             early_timeouts: config.early_timeouts,
             vary_random: config.vary_random,
             claims_all: config.claims_all,
+            notes_stacks: config.notes_stacks,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,

@@ -106,6 +106,18 @@ pub enum Kind {
     MemoryLeak,
 }
 
+impl Kind {
+    /// Its name, as failure files have it.
+    pub fn name(self) -> String {
+        serde_json::to_value(self).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+    }
+
+    /// The kind of this name.
+    pub fn of_name(name: &str) -> Option<Kind> {
+        serde_json::from_value(name.into()).ok()
+    }
+}
+
 /// How sure a failure is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -31,7 +31,7 @@ use crate::promise::{Promise, write_line};
 use crate::replay;
 use crate::report::Report;
 use crate::resume::Saved;
-use crate::suppress::{matches, suppress};
+use crate::suppress::{Suppressed, Suppressions, matches, suppress};
 
 /// Runs the closure under many schedules and panics with a report if one of them fails.
 ///
@@ -177,7 +177,31 @@ impl Explorer {
     /// explorer.suppress(["my_crate::metrics::*", "*::approximate_len"]).run(|| ());
     /// ```
     pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
-        self.options.suppress.extend(functions.into_iter().map(Into::into));
+        let races = functions.into_iter().map(Into::into);
+        self.options.suppress.extend(races.map(|path| Suppressed::new(Kind::DataRace, path, String::new())));
+        self
+    }
+
+    /// Does not report failures of one kind in functions whose path matches the pattern, in which `*` stands for any text, and says
+    /// why. [`Report::suppressed`] lists them, and so does the output of the test.
+    ///
+    /// A failure is in a function if that is on the stack of the thread that panicked, crashed or ended the process, or of a thread
+    /// that does not go on. Of leaked threads, each has to be in a function that is named. An execution that would have failed
+    /// counts as one that has passed, without an outcome, and the exploration is not complete. Tests of operations suppress data races only.
+    ///
+    /// ```
+    /// use raddle::{Explorer, Kind};
+    ///
+    /// let explorer = Explorer::new().executions(100);
+    /// explorer.suppress_kind(Kind::ThreadLeak, "my_pool::*", "the pool lives as long as the process").run(|| ());
+    /// ```
+    pub fn suppress_kind(
+        mut self,
+        kind: Kind,
+        functions: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Explorer {
+        self.options.suppress.push(Suppressed::new(kind, functions.into(), reason.into()));
         self
     }
 
@@ -302,7 +326,7 @@ impl Explorer {
         let call = Call { at: Location::caller(), frame_pointer, returns_nothing };
         let result = search(self.options, &call, &mut run, &mut judge);
         std::mem::forget(value.take());
-        let (report, seed, searches) = result?;
+        let (report, seed, searches, suppressed) = result?;
         let count = |kind: usize| report.kinds.get(kind).copied().filter(|&count| count > 0);
         let outcomes =
             kinds.into_iter().filter_map(|(outcome, kind)| Some((outcome, count(kind)?))).collect();
@@ -311,7 +335,7 @@ impl Explorer {
             blocked: report.blocked,
             exceeded: report.exceeded,
             complete: report.complete,
-            left_out: report.left_out.iter().map(|reason| reason.text()).collect(),
+            left_out: left_out(&report, &suppressed),
             estimate: report.estimate.filter(|_| !report.complete),
             outcomes,
             events: report.steps,
@@ -319,6 +343,7 @@ impl Explorer {
             elapsed: report.elapsed,
             seed,
             searches,
+            suppressed,
         })
     }
 }
@@ -353,7 +378,7 @@ fn search(
     &Call { at, frame_pointer, returns_nothing }: &Call,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
-) -> Result<(SearchReport, u64, Vec<Ran>), Box<Failure>> {
+) -> Result<(SearchReport, u64, Vec<Ran>, Vec<Suppressed>), Box<Failure>> {
     raddle_intercept::link();
     override_by_environment(&mut options);
     if !returns_nothing {
@@ -376,10 +401,12 @@ fn search(
     if options.resume && options.strategy != Strategy::Exhaustive {
         say("raddle: only an exhaustive search can be resumed; ask for one with `--strategy exhaustive`");
     }
+    let mut suppressed = options.suppress.clone();
     if options.strategy != Strategy::Auto {
-        let mut report = search_once(&options, &config, at, exploration, run, judge)?;
+        let mut report = search_once(&options, &config, at, exploration, run, judge, &mut suppressed)?;
         report.complete &= report.left_out.is_empty();
-        return Ok((report, options.seed, Vec::new()));
+        tell_suppressed(&suppressed);
+        return Ok((report, options.seed, Vec::new(), suppressed));
     }
     let begin = Instant::now();
     let mut portfolio = Portfolio::new(&options);
@@ -387,7 +414,7 @@ fn search(
     let mut exhausted: Option<Vec<u64>> = None;
     while let Some(next) = portfolio.next(&options, GLOBAL.instrumented.get()) {
         let config = self::config(&next, Some(frame_pointer), owned, exploration);
-        let report = search_once(&next, &config, at, exploration, run, judge)?;
+        let report = search_once(&next, &config, at, exploration, run, judge, &mut suppressed)?;
         let given_up = report.failure.is_some() || report.unsure;
         let ran = Ran::of(&next, &report, report.complete && report.left_out.is_empty(), given_up);
         portfolio.made(&ran, &report);
@@ -417,7 +444,24 @@ fn search(
     }
     all.estimate = searches.iter().filter(|ran| ran.preemptions.is_none()).find_map(|ran| ran.estimate);
     println!("raddle: {}; seed {}", summary(&searches), options.seed);
-    Ok((all, options.seed, searches))
+    tell_suppressed(&suppressed);
+    Ok((all, options.seed, searches, suppressed))
+}
+
+/// What was not tried.
+fn left_out(report: &SearchReport, suppressed: &[Suppressed]) -> Vec<&'static str> {
+    let ended = suppressed.iter().any(|suppressed| suppressed.kind != Kind::DataRace && suppressed.count > 0);
+    let ended = ended.then_some("what executions do after failures that are suppressed");
+    report.left_out.iter().map(|reason| reason.text()).chain(ended).collect()
+}
+
+/// Says what was not reported.
+fn tell_suppressed(suppressed: &[Suppressed]) {
+    let seen: Vec<String> =
+        suppressed.iter().filter(|suppressed| suppressed.count > 0).map(Suppressed::to_string).collect();
+    if !seen.is_empty() {
+        println!("raddle: suppressed: {}", seen.join("; "));
+    }
 }
 
 /// Whether there are executions of a kind of which there are none among others.
@@ -436,10 +480,18 @@ fn search_once(
     exploration: u32,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
+    suppressed: &mut [Suppressed],
 ) -> Result<SearchReport, Box<Failure>> {
     let mut saved = Saved::of(options, at, exploration, build::owns_process());
+    let promise = Promise::to_search(config);
     let mut search = Search::new(config, strategy(options), classifier(config));
-    search.suppress(|| suppress(&options.suppress));
+    // Memory is the engine's now.
+    let suppressions = Suppressions::new(&options.suppress);
+    search.suppress(|| suppress(&options.suppress, Some(suppressions.counts.clone())));
+    let judge: &mut Judge<'_> = &mut |ended: &Ended<'_>| match judge(ended) {
+        outcome if suppressions.cover(&outcome, ended) => Outcome::Passed,
+        outcome => outcome,
+    };
     if let Some(saved) = &mut saved {
         saved.restore(&mut search);
     }
@@ -447,11 +499,17 @@ fn search_once(
     if let Some(saved) = &saved {
         saved.end(&search, &mut report);
     }
+    for (suppressed, count) in suppressed.iter_mut().zip(&*suppressions.counts) {
+        suppressed.count += count.get();
+    }
+    // What executions would have done that a failure ended was not tried.
+    report.complete &= !suppressions.have_ended_executions();
     if gives_up(options, &report) {
         report.complete = false;
         return Ok(report);
     }
     let Some(found) = &report.failure else { return Ok(report) };
+    promise.extend();
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
         let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
@@ -483,7 +541,6 @@ pub(crate) fn may_give_up(options: &Options) -> bool {
 /// # Panics
 /// If there are no others, or threads are told apart that are promised to be alike.
 pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
-    let promise = Promise::to_search(config);
     use Outcome::{Asymmetric, Deadlock, Diverged, Endless, Livelock, TimeLimit, Unsupported};
     let outcome = report.failure.as_ref().map(|found| &found.outcome);
     assert!(
@@ -509,7 +566,6 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
 }
 
 /// What else may happen, as it is written.
-    promise.extend();
 pub(crate) fn list(also: &[Also]) -> String {
     also.iter().map(Also::to_string).collect::<Vec<_>>().join(",")
 }
@@ -609,6 +665,7 @@ pub(crate) fn config(
             Some(file) => file.failure.found_by.strategy.starts_with("bounded"),
             None => matches!(options.strategy, Strategy::Bounded(_)),
         },
+        notes_stacks: Suppressions::need_stacks(&options.suppress),
         races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
         progress: tell_progress,

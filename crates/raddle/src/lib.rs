@@ -89,4 +89,5 @@ pub use raddle_check::{Contract, Relaxation};
 pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;
+pub use suppress::Suppressed;
 pub use symmetry::symmetric;

@@ -197,6 +197,9 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
             let message = message();
             engine.record(|| Action::Panic { message: message.clone() });
             engine.panic = Some((engine.current_id(), message));
+            if engine.limits.notes_stacks {
+                engine.stopped_at = crate::trace::call_stack();
+            }
         });
     }
 }

@@ -341,7 +341,7 @@ impl Machine<'_> {
     fn new_search<'c>(&self, config: &'c Config, options: &Options) -> Search<'c> {
         let within = explorer::strategy(options);
         let mut search = Search::new(config, || Box::new(Conductor::new(within())), classifier(config));
-        search.suppress(|| suppress(&options.suppress));
+        search.suppress(|| suppress(&options.suppress, None));
         search
     }
 
