@@ -42,7 +42,7 @@ pub struct Global {
     /// The exploring OS thread, by its number in the kernel.
     pub(crate) explorer: AtomicU32,
     /// Called by a signal handler with the return addresses of the exploring thread, innermost first, if somebody asks where it stands.
-    pub tell_stack: Cell<Option<fn(&[usize])>>,
+    pub tell_stack: Cell<Option<TellStack>>,
     /// Whether somebody wants the search to end (Ctrl-C).
     pub(crate) interrupted: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
@@ -87,6 +87,9 @@ impl Registers {
     /// Before anything is noted.
     pub const EMPTY: Registers = Registers { rsp: 0, preserved: [0; 6] };
 }
+
+/// Something that is told return addresses.
+pub type TellStack = fn(&[usize]);
 
 /// What to call, and what to give to it.
 pub type Overdue = (fn(usize), usize);

@@ -373,12 +373,15 @@ struct Call {
     returns_nothing: bool,
 }
 
+/// What was searched: in all, with which seed, search by search, and what was not reported.
+type Searched = (SearchReport, u64, Vec<Ran>, Vec<Suppressed>);
+
 fn search(
     mut options: Options,
     &Call { at, frame_pointer, returns_nothing }: &Call,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
-) -> Result<(SearchReport, u64, Vec<Ran>, Vec<Suppressed>), Box<Failure>> {
+) -> Result<Searched, Box<Failure>> {
     raddle_intercept::link();
     override_by_environment(&mut options);
     if !returns_nothing {

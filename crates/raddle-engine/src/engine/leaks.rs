@@ -82,7 +82,7 @@ impl Engine {
     fn outliving(&self) -> Vec<Range<usize>> {
         let mut memory = vec![self.borrowed.memory()];
         let is_own = |page: &Range<usize>| heap::own_statics().iter().any(|own| own.contains(&page.start));
-        memory.extend(pages::statics().into_iter().flat_map(|part| heap::without_own_statics(part)));
+        memory.extend(pages::statics().into_iter().flat_map(heap::without_own_statics));
         memory.extend(self.pages.iter().flat_map(Pages::changed).filter(|page| !is_own(page)));
         memory
     }
