@@ -5,6 +5,7 @@
 //! | `instrument` | which compiler flags, which crates |
 //! | `wrapper` | being the `RUSTC_WRAPPER` that adds them |
 //! | `passthrough` | what instrumented code calls in programs that do not link Raddle |
+//! | `allocator` | what keeps Raddle's own allocations from the program's global allocator |
 //! | `cargo` | calling cargo: options, metadata, configuration, the build |
 //! | `session` | what a command knows about workspace, target and directories |
 //! | `binary` | a test binary and its environment |
@@ -16,6 +17,7 @@
 //! **Invariant:** this program knows nothing of the engine. It talks to tests through variables and files only.
 #![deny(unsafe_code)]
 
+mod allocator;
 mod announce;
 mod binary;
 mod cargo;

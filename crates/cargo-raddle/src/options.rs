@@ -34,9 +34,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
     public("RADDLE_ISOLATION", "how executions are kept apart", check_isolation),
     public("RADDLE_ALLOCATION", "what happens to freed memory", check_allocation),
     public("RADDLE_RACES", "whether data races are looked for", check_on_off),
-    public("RADDLE_SUPPRESS", "functions whose data races are not reported", check_anything),
+    public("RADDLE_SUPPRESS", "failures that are not reported", check_anything),
     public("RADDLE_REFERENCE_COUNTS", "code that counts references as Arc does", check_anything),
+    public("RADDLE_ALSO", "what else may happen", check_also),
     public("RADDLE_CHECK_LEAKS", "whether memory that is not freed is a failure", check_on_off),
+    public("RADDLE_ALLOW_LEAKED_THREADS", "whether threads may be left that can never go on", check_on_off),
     public("RADDLE_RESUME", "whether exhaustive searches are saved and go on", check_on_off),
     public("RADDLE_STACK_SIZE", "bytes of stack of each thread", check_count),
     public("RADDLE_FAILURES", "directory of failure files", check_anything),
@@ -95,8 +97,8 @@ pub(crate) struct RaddleOptions {
     /// Whether data races are looked for: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) races: Option<String>,
-    /// Functions whose data races are not reported: my_crate::stats::*,*::len
-    #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
+    /// Failures that are not reported: data races in my_crate::stats::*,*::len, or any kind, as in "thread-leak@my_pool::*: reason"
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) suppress: Option<String>,
     /// Types or functions that count references as Arc does, for exhaustive and auto: my_crate::Handle,*::release
     #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
@@ -107,6 +109,9 @@ pub(crate) struct RaddleOptions {
     /// Whether memory that is not freed is a failure: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) check_leaks: Option<String>,
+    /// Whether threads may be left that can never go on when the closure has returned: on, off
+    #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
+    pub(crate) allow_leaked_threads: Option<String>,
     /// Whether searches of strategy exhaustive that end early, also by Ctrl-C, are saved and go on the next time: on, off
     #[arg(long, value_name = "ON|OFF", allow_hyphen_values = true)]
     pub(crate) resume: Option<String>,
@@ -136,6 +141,7 @@ impl RaddleOptions {
             ("RADDLE_REFERENCE_COUNTS", &self.reference_counts),
             ("RADDLE_ALSO", &self.also),
             ("RADDLE_CHECK_LEAKS", &self.check_leaks),
+            ("RADDLE_ALLOW_LEAKED_THREADS", &self.allow_leaked_threads),
             ("RADDLE_RESUME", &self.resume),
             ("RADDLE_STACK_SIZE", &self.stack_size),
         ];
@@ -206,6 +212,12 @@ fn check_strategy(value: &str) -> Result<(), String> {
     };
     let wanted = "`random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin`, `exhaustive`, `auto` or `schedule:0x3 1 0x2`";
     if good { Ok(()) } else { Err(wanted.into()) }
+}
+
+fn check_also(value: &str) -> Result<(), String> {
+    let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let mut checked = parts.map(|part| one_of(part, &["spurious-wake-ups", "timeouts", "random-bytes"]));
+    checked.find(Result::is_err).unwrap_or(Ok(()))
 }
 
 fn check_allocation(value: &str) -> Result<(), String> {
@@ -354,12 +366,13 @@ mod tests {
             reference_counts: Some("my_crate::Handle".into()),
             also: Some("timeouts".into()),
             check_leaks: Some("on".into()),
+            allow_leaked_threads: Some("on".into()),
             resume: Some("on".into()),
             memory: Some("rc11".into()),
             preemptions: Some("0".into()),
             stack_size: Some("65536".into()),
         };
-        assert_eq!(all.variables().len(), 18);
+        assert_eq!(all.variables().len(), 20);
         all.check().unwrap();
         let wrong = RaddleOptions { max_steps: Some("x".into()), ..RaddleOptions::default() };
         assert!(wrong.check().unwrap_err().to_string().contains("`--max-steps`"));

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::allocator;
 use crate::announce;
 use crate::cargo::metadata::Package;
 use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
@@ -55,6 +56,7 @@ impl Session {
         create_directory(&directory)?;
 
         let passthrough = passthrough::compile(&rustc, &version, &target, &directory)?;
+        let allocator = allocator::compile(&rustc, &version, &target, &directory)?;
         let own_main = directory.join("own-main");
         create_directory(&own_main)?;
         let renames = match options.compilation.no_races {
@@ -65,7 +67,10 @@ impl Session {
             flags: instrument::flags(renames.as_deref()),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
-            link: instrument::link_args(&passthrough, &target),
+            link: instrument::link_args(&passthrough, &target)
+                .into_iter()
+                .chain(allocator.link_args())
+                .collect(),
             own_main: own_main.clone(),
         };
         let (plan_file, key) = write_plan(&plan, &directory)?;

@@ -85,7 +85,7 @@ fn every_binary_has_its_section() {
         .complains("Running tests/own-main.rs (");
     let last = run.stdout.lines().rfind(|line| !line.is_empty()).unwrap();
     assert!(
-        last.starts_with("test result: ok. 10 passed; 0 failed; 4 ignored; 0 measured; 1 filtered out"),
+        last.starts_with("test result: ok. 10 passed; 0 failed; 5 ignored; 0 measured; 1 filtered out"),
         "{run}"
     );
     let results = run.stdout.matches("test result: ").count();
@@ -113,6 +113,17 @@ fn unusual_ends_are_named() {
     let mut command = fixture.command("test --test own-main");
     command.env("FIXTURE_EXIT", "4");
     Run::of(command).exits(1).prints("test own-main ... FAILED (the test's process ended with exit code 4)");
+}
+
+#[test]
+fn a_test_that_hangs_is_ended_and_the_others_go_on() {
+    let fixture = Fixture::new("suite");
+    fixture
+        .run("test --test environment -- --include-ignored hangs starts")
+        .exits(1)
+        .prints("test hangs ... FAILED (the test hung and was ended: nothing was heard of it for 0.")
+        .prints("before it hangs\n")
+        .prints("test starts_a_binary ... ok");
 }
 
 #[test]

@@ -47,6 +47,7 @@ use crate::global::{GLOBAL, MAX_KEYS};
 use crate::graph::Exhaustive;
 use crate::hooks::Caller;
 use crate::isolate::borrowed::Borrowed;
+use crate::isolate::environment::Environment;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::{Ended, Judge};
@@ -103,6 +104,8 @@ pub enum Outcome {
     Fault(Fault),
     /// The code under test ended the process.
     Exit {
+        /// The thread that did.
+        thread: ThreadId,
         /// The exit code.
         code: i32,
     },
@@ -142,6 +145,7 @@ impl Outcome {
             Outcome::Panic { thread }
             | Outcome::Crash { thread, .. }
             | Outcome::StackOverflow { thread }
+            | Outcome::Exit { thread, .. }
             | Outcome::Unsupported { thread }
             | Outcome::Asymmetric { thread } => *thread = number(*thread),
             _ => {}
@@ -187,6 +191,8 @@ pub struct Limits {
     /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
     /// that goes round is left out only if each round is proven to be like the one before.
     pub claims_all: bool,
+    /// Whether threads note where they pause and stop, although no trace is recorded.
+    pub notes_stacks: bool,
     /// The longest that an execution may take, in ticks of the watchdog.
     pub max_ticks: u32,
 }
@@ -283,6 +289,14 @@ pub struct Engine {
     pub panic: Option<(ThreadId, String)>,
     /// Where a signal ended the execution.
     pub(crate) crashed_at: Option<Caller>,
+    /// Where the thread stood that ended the execution, or panicked last, if that is noted.
+    pub(crate) stopped_at: Vec<trace::CallFrame>,
+    /// The threads that are left, if that is the failure.
+    pub(crate) leaked: std::cell::RefCell<Vec<ThreadId>>,
+    /// What the code under test takes for the environment.
+    pub(crate) environment: Environment,
+    /// How far below the FS base of a thread std keeps the thread's handle, if that is known.
+    handle_at: Option<usize>,
     /// Set by the signal handler when the execution has run for too long.
     pub(crate) expired: bool,
     /// Ticks of the watchdog since the execution began, and since the engine was made.
@@ -354,6 +368,10 @@ impl Engine {
             explorer_fs: sys::fs_base(),
             panic: None,
             crashed_at: None,
+            stopped_at: Vec::new(),
+            leaked: std::cell::RefCell::default(),
+            environment: Environment::of_process(),
+            handle_at: leaks::where_handles_are(),
             expired: false,
             ticks: 0,
             all_ticks: 0,
@@ -374,9 +392,11 @@ impl Engine {
     ) -> Outcome {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
+            (*this).environment.enter();
             (*this).set_out(body);
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
+            (*this).note_crash();
             (*this).record_crash();
             (*this).look_for_leaks();
             (*this).look_back_along_graph();
@@ -472,6 +492,9 @@ impl Engine {
         match self.limits.backend {
             Backend::Coroutines => {
                 thread.stack = thread.slot;
+                if self.limits.report_leaks {
+                    thread.stack.clear_top();
+                }
                 thread.context = coroutine::prepare(&thread.stack, coroutine_body);
             }
             Backend::OsThreads => {
@@ -549,6 +572,8 @@ impl Engine {
         self.current = 0;
         self.panic = None;
         self.crashed_at = None;
+        self.stopped_at.clear();
+        self.leaked.get_mut().clear();
         self.expired = false;
         self.ticks = 0;
         self.memory_of_round = None;
@@ -627,6 +652,7 @@ impl Engine {
             pages.roll_back();
         }
         self.borrowed.roll_back();
+        self.environment.leave();
         heap::reset(self.alive);
         for (address, len) in self.mappings.drain(..) {
             // SAFETY: the execution mapped it and is over.
@@ -654,7 +680,7 @@ impl Engine {
     /// Notes where the current thread pauses, for the report of who waits where.
     #[inline]
     fn note_pause(&mut self) {
-        if self.trace.is_some() {
+        if self.trace.is_some() || self.limits.notes_stacks {
             self.current().paused_at = trace::call_stack();
         }
     }
@@ -753,6 +779,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        self.environment.end();
         GLOBAL.threads.set(mem::take(&mut self.threads));
     }
 }

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize};
 
 use crate::engine::Engine;
 use crate::thread::{KeyDestructor, Threads};
@@ -45,12 +45,22 @@ pub struct Global {
     pub last_announced: Cell<usize>,
     /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
     pub overdue: Cell<Option<Overdue>>,
+    /// The exploring OS thread, by its number in the kernel.
+    pub(crate) explorer: AtomicU32,
+    /// Called by a signal handler with the return addresses of the exploring thread, innermost first, if somebody asks where it stands.
+    pub tell_stack: Cell<Option<TellStack>>,
     /// Whether somebody wants the search to end (Ctrl-C).
     pub(crate) interrupted: Cell<bool>,
     /// The engine of the exploration that runs; null while none does.
     pub engine: Cell<*mut Engine>,
     /// Whether threads that have no part in the exploration stand still.
     pub(crate) bystanders: AtomicU32,
+    /// Whether some thread explores or waits for its turn to: see [`crate::turn`].
+    pub(crate) turn: AtomicU32,
+    /// The thread whose turn it is, by its FS base, which a fork does not change.
+    pub(crate) turn_of: AtomicUsize,
+    /// How often that thread has taken its turn.
+    pub(crate) turns: Cell<u32>,
     /// Threads of earlier explorations, whose stacks and lenders the next one uses.
     pub(crate) threads: Cell<Threads>,
     /// Destructors of the thread-specific keys that exist outside executions.
@@ -92,6 +102,9 @@ impl Registers {
     pub const EMPTY: Registers = Registers { rsp: 0, preserved: [0; 6] };
 }
 
+/// Something that is told return addresses.
+pub type TellStack = fn(&[usize]);
+
 /// What to call, and what to give to it.
 pub type Overdue = (fn(usize), usize);
 
@@ -113,9 +126,14 @@ pub static GLOBAL: Global = Global {
     registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
     overdue: Cell::new(None),
+    explorer: AtomicU32::new(0),
+    tell_stack: Cell::new(None),
     interrupted: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     bystanders: AtomicU32::new(0),
+    turn: AtomicU32::new(0),
+    turn_of: AtomicUsize::new(0),
+    turns: Cell::new(0),
     threads: Cell::new(Vec::new()),
     key_destructors: [const { Cell::new(None) }; MAX_KEYS],
     text_start: Cell::new(0),

@@ -6,6 +6,7 @@
 
 mod along_graph;
 mod atomics;
+mod environment;
 mod expanded;
 mod futexes;
 mod memory;
@@ -16,6 +17,7 @@ mod threads;
 mod time;
 
 pub use atomics::*;
+pub use environment::*;
 pub(crate) use expanded::Expansion;
 pub use futexes::*;
 pub use memory::*;

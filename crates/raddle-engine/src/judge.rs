@@ -2,7 +2,8 @@
 
 use crate::engine::{Engine, Outcome};
 use crate::schedule::Schedule;
-use crate::thread::ThreadId;
+use crate::thread::{State, ThreadId};
+use crate::trace::CallFrame;
 
 /// An execution that has ended. Its memory is still whole: threads that did not end are where they stopped.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,24 @@ impl Ended<'_> {
     /// Its choices.
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()
+    }
+
+    /// Where the threads stood that the outcome is about, each by its return addresses, innermost first, if that is
+    /// [noted](crate::Config::notes_stacks): the one that stopped the execution, or all that were left.
+    pub fn stacks(&self) -> Vec<Vec<usize>> {
+        let addresses = |stack: &[CallFrame]| stack.iter().map(|frame| frame.return_address).collect();
+        let threads = &self.engine.threads[..self.engine.alive];
+        match self.outcome {
+            Outcome::ThreadLeak => {
+                let leaked = self.engine.leaked.borrow();
+                leaked.iter().map(|&id| addresses(&threads[usize::from(id)].paused_at)).collect()
+            }
+            Outcome::Deadlock | Outcome::Livelock | Outcome::Endless | Outcome::TimeLimit => {
+                let left = threads.iter().filter(|thread| thread.state != State::Finished);
+                left.map(|thread| addresses(&thread.paused_at)).collect()
+            }
+            _ => vec![addresses(&self.engine.stopped_at)],
+        }
     }
 
     /// Says of which kind the execution is, for those who tell executions apart by their results:

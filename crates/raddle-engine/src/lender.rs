@@ -96,7 +96,7 @@ extern "C" fn park(published: *mut c_void) -> *mut c_void {
 }
 
 /// The size of the program's own block of thread-locals.
-fn tls_size() -> usize {
+pub(crate) fn tls_size() -> usize {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, size: *mut c_void) -> c_int {
         // SAFETY: the loader passes valid headers, the caller a valid size; the first object is the program itself.
         unsafe {

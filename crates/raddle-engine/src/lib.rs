@@ -15,6 +15,7 @@
 //! | `liveness` | whether a thread that went round is where it was: which values its code will still read |
 //! | [`left_out`] | what a search does not try, so that it is not complete |
 //! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
+//! | [`turn`] | one exploration at a time |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
 //!
@@ -52,6 +53,7 @@ mod team;
 pub mod thread;
 pub mod time;
 pub mod trace;
+pub mod turn;
 
 pub use engine::{Engine, Outcome};
 pub use judge::{Ended, Judge};

@@ -7,7 +7,7 @@ pub use estimate::Effort;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::estimate::Prospect;
@@ -32,6 +32,7 @@ use crate::strategy::{Scripted, Strategy};
 use crate::team::{Forked, Left, Team};
 use crate::thread::{State, ThreadId};
 use crate::trace::{CallFrame, Namer, Trace};
+use crate::turn;
 
 /// What to search and for how long.
 #[derive(Clone, Debug)]
@@ -84,6 +85,8 @@ pub struct Config {
     /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
     /// that goes round is left out only if each round is proven to be like the one before.
     pub claims_all: bool,
+    /// Whether every execution notes where its threads stand: for those who judge a failure by that.
+    pub notes_stacks: bool,
     /// Whether data races are looked for, which needs clocks.
     pub races: bool,
     /// What happens to freed memory.
@@ -190,12 +193,10 @@ pub struct Search<'a> {
     config: &'a Config,
     handlers: Option<Handlers>,
     hook: Arc<PanicHook>,
-    _turn: MutexGuard<'static, ()>,
+    _turn: turn::Guard,
 }
 
 type PanicHook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send>;
-
-static TURN: Mutex<()> = Mutex::new(());
 
 impl<'a> Search<'a> {
     /// Waits for its turn and takes the process over. Strategy and classifier are made when memory is already
@@ -208,8 +209,7 @@ impl<'a> Search<'a> {
         strategy: impl FnOnce() -> Box<dyn Strategy>,
         classifier: impl FnOnce() -> Classify,
     ) -> Search<'a> {
-        assert!(ROLE.get() == NO_ROLE, "raddle: an exploration cannot be started inside another one");
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turn::take();
         heap::init();
         map_sites();
         forget_sites_unless(&config.reference_counts);
@@ -233,6 +233,7 @@ impl<'a> Search<'a> {
             early_timeouts: config.early_timeouts,
             vary_random: config.vary_random,
             claims_all: config.claims_all,
+            notes_stacks: config.notes_stacks,
             allocation: config.allocation,
             max_ticks: (config.time_limit.as_millis() / u128::from(signal::TICK_MS)).min(u32::MAX.into())
                 as u32,

@@ -1,5 +1,5 @@
 //! Signals while an exploration runs: page faults that belong to [`crate::isolate::pages`], crashes of the code under test,
-//! and the watchdog.
+//! and the watchdog. `cargo raddle`, which watches from outside, may ask where a process stands that is not heard of.
 //!
 //! With coroutines, a crash does not end the process. The handler sets the engine's outcome and lets the coroutine go on, when the
 //! handler returns, with a call that gives control to the explorer, as after any other failure. With OS threads, which are for
@@ -10,14 +10,16 @@
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::coroutine;
 use crate::engine::{self, Backend, Engine, Outcome};
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::hooks::Caller;
-use crate::isolate::heap;
+use crate::isolate::{bystanders, heap};
 use crate::sys::PAGE;
+use crate::trace;
 
 /// How often the watchdog looks, in milliseconds.
 pub const TICK_MS: u32 = 20;
@@ -30,6 +32,7 @@ const ALTERNATE_STACK: usize = 32 * PAGE;
 pub struct Handlers {
     before: [libc::sigaction; CRASHES.len()],
     before_tick: libc::sigaction,
+    before_question: libc::sigaction,
     stack_before: libc::stack_t,
     stack: Box<[u8]>,
     watchdog: Option<Watchdog>,
@@ -47,9 +50,12 @@ impl Handlers {
             let before = CRASHES.map(|signal| set_handler(signal, on_crash as *const () as usize));
             KEPT.before.get().write(Some(before));
             let before_tick = set_handler(tick_signal(), on_tick as *const () as usize);
+            let before_question = set_handler(question_signal(), on_question as *const () as usize);
+            GLOBAL.explorer.store(crate::sys::raw_syscall(libc::SYS_gettid, [0; 6]) as u32, Relaxed);
             let mut handlers = Handlers {
                 before,
                 before_tick,
+                before_question,
                 stack_before: stack_before.assume_init(),
                 stack,
                 watchdog: None,
@@ -78,6 +84,7 @@ impl Drop for Handlers {
                 libc::sigaction(signal, before, ptr::null_mut());
             }
             libc::sigaction(tick_signal(), &self.before_tick, ptr::null_mut());
+            libc::sigaction(question_signal(), &self.before_question, ptr::null_mut());
             sigaltstack(&self.stack_before, ptr::null_mut());
         }
         debug_assert!(self.stack.len() == ALTERNATE_STACK);
@@ -129,6 +136,11 @@ fn tick_signal() -> c_int {
     libc::SIGRTMAX() - 3
 }
 
+/// By which `cargo raddle` asks where a process stands.
+fn question_signal() -> c_int {
+    libc::SIGRTMAX() - 4
+}
+
 unsafe fn set_handler(signal: c_int, handler: usize) -> libc::sigaction {
     // SAFETY: a zeroed action is valid; the handler has the signature that SA_SIGINFO asks for.
     unsafe {
@@ -158,11 +170,17 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             return pass_on(signal);
         }
         let address = (*info).si_addr().addr();
+        if ROLE.get() == NO_ROLE {
+            // A bystander: what it writes to such a page would be undone, so it writes when the exploration is over.
+            if signal == libc::SIGSEGV
+                && (*engine).pages.as_ref().is_some_and(|pages| pages.contains(address))
+            {
+                return bystanders::stand_still();
+            }
+            return pass_on(signal);
+        }
         if signal == libc::SIGSEGV && (*engine).pages.as_mut().is_some_and(|pages| pages.save(address)) {
             return;
-        }
-        if ROLE.get() == NO_ROLE {
-            return pass_on(signal);
         }
         let thread = (*engine).current_id();
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
@@ -217,6 +235,27 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
             }
         }
     }
+}
+
+/// Tells where the exploring thread stands. Nothing may be left to lose: the process is about to be ended, and if this hangs, too, it
+/// is ended all the same.
+unsafe extern "C" fn on_question(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    const DEEPEST: usize = 64;
+    let explorer = i64::from(GLOBAL.explorer.load(Relaxed));
+    // SAFETY: plain system calls.
+    unsafe {
+        if crate::sys::raw_syscall(libc::SYS_gettid, [0; 6]) != explorer {
+            let process = crate::sys::raw_syscall(libc::SYS_getpid, [0; 6]);
+            crate::sys::raw_syscall(libc::SYS_tgkill, [process, explorer, signal.into(), 0, 0, 0]);
+            return;
+        }
+    }
+    let was_in_engine = GLOBAL.in_engine.replace(true);
+    if let Some(tell) = GLOBAL.tell_stack.get() {
+        let mut stack = [0; DEEPEST];
+        tell(trace::return_addresses(&mut stack));
+    }
+    GLOBAL.in_engine.set(was_in_engine);
 }
 
 /// Makes the interrupted coroutine end when the handler returns. False if no coroutine was interrupted.

@@ -12,6 +12,9 @@ pub const SLOT: usize = 64 << 20;
 
 const _: () = assert!(SLOT.is_power_of_two() && STACKS.is_multiple_of(SLOT));
 
+/// How much of a stack is cleared before a thread begins.
+const CLEARED: usize = 16 << 10;
+
 /// The largest stack a slot can hold.
 pub const MAX_SIZE: usize = SLOT - 16 * PAGE;
 
@@ -58,6 +61,14 @@ impl SlotStack {
         // SAFETY: the page was just mapped and nothing uses it.
         unsafe { sys::protect(limit.addr(), PAGE, libc::PROT_NONE) };
         SlotStack { base: limit.addr() + size, limit: limit.addr() }
+    }
+
+    /// Forgets what earlier threads left where most threads have all of their stack: whoever looks for references there would find
+    /// theirs, because memory has the same addresses in every execution.
+    pub(crate) fn clear_top(&self) {
+        let len = CLEARED.min(self.size());
+        // SAFETY: the uppermost part of a stack that is mapped, and that no thread uses.
+        unsafe { std::ptr::write_bytes((self.base - len) as *mut u8, 0, len) };
     }
 
     /// Unmaps the stack.

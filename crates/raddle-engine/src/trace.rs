@@ -152,6 +152,12 @@ pub enum Action {
     Signal {
         signal: i32,
     },
+    /// The thread ends the process.
+    Exit {
+        code: i32,
+    },
+    /// The thread runs over the end of its stack.
+    Overflow,
     Begin,
     End,
     Yield,
@@ -364,6 +370,29 @@ pub fn call_stack() -> Vec<CallFrame> {
     // SAFETY: the callback gets the vector it expects.
     unsafe { _Unwind_Backtrace(visit, (&raw mut frames).cast()) };
     frames
+}
+
+/// The return addresses of the caller, innermost first, as many as there is room for. Allocates nothing.
+pub(crate) fn return_addresses(room: &mut [usize]) -> &[usize] {
+    struct Found<'a> {
+        room: &'a mut [usize],
+        count: usize,
+    }
+    extern "C" fn visit(context: *mut c_void, found: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let found = &mut *found.cast::<Found<'_>>();
+            let Some(place) = found.room.get_mut(found.count) else { return STOP };
+            *place = _Unwind_GetIP(context);
+            found.count += 1;
+        }
+        CONTINUE
+    }
+    let mut found = Found { room, count: 0 };
+    // SAFETY: the callback gets what it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut found).cast()) };
+    let Found { room, count } = found;
+    &room[..count]
 }
 
 /// Where the outermost frame of the calling thread ends.

@@ -1,4 +1,8 @@
-//! Ways in which code under test ends more than its own work: `abort`, `exit`, and panics.
+//! Ways in which code under test ends more than its own work: `abort`, `exit`, and panics; and what it wants to be called then.
+//!
+//! Functions that the C library is to call when the process ends, or forks, it notes in memory of its own, which is not rolled back.
+//! Those of an execution would be as many as there are executions, with arguments that are gone. The process ends when the
+//! exploration is over, and a test that forks has nobody to ask about it: they are not noted.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -30,6 +34,65 @@ unsafe extern "C" fn exit(code: c_int) -> ! {
         let real = sys::real_symbol(c"exit");
         std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> !>(real)(code)
     }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_atexit(
+    function: *mut c_void,
+    argument: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    if engine_of_virtual_thread().is_some() {
+        return 0;
+    }
+    type Real = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) -> c_int;
+    // SAFETY: the contract of `__cxa_atexit`.
+    unsafe {
+        std::mem::transmute::<*mut c_void, Real>(sys::real_symbol(c"__cxa_atexit"))(
+            function, argument, library,
+        )
+    }
+}
+
+/// The program's own copy in the C library's archive calls the former, too.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn atexit(function: *mut c_void) -> c_int {
+    // SAFETY: the contract of `atexit`; a function without arguments may be called with some.
+    unsafe { __cxa_atexit(function, std::ptr::null_mut(), std::ptr::null_mut()) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn on_exit(function: *mut c_void, argument: *mut c_void) -> c_int {
+    if engine_of_virtual_thread().is_some() {
+        return 0;
+    }
+    type Real = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+    // SAFETY: the contract of `on_exit`.
+    unsafe { std::mem::transmute::<*mut c_void, Real>(sys::real_symbol(c"on_exit"))(function, argument) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __register_atfork(
+    prepare: *mut c_void,
+    parent: *mut c_void,
+    child: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    if engine_of_virtual_thread().is_some() {
+        return 0;
+    }
+    type Real = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
+    // SAFETY: the contract of `__register_atfork`.
+    unsafe {
+        let real = std::mem::transmute::<*mut c_void, Real>(sys::real_symbol(c"__register_atfork"));
+        real(prepare, parent, child, library)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_atfork(prepare: *mut c_void, parent: *mut c_void, child: *mut c_void) -> c_int {
+    // SAFETY: the contract of `pthread_atfork`.
+    unsafe { __register_atfork(prepare, parent, child, std::ptr::null_mut()) }
 }
 
 /// Every Rust panic that unwinds comes through here. Whether it ends its thread is a matter of who catches it: the

@@ -12,7 +12,8 @@
 //! | [`mod@std_calls`] | functions of std that `cargo raddle` lets programs call through here |
 //! | [`mod@clocks`] | `clock_gettime`, `nanosleep` and relatives |
 //! | [`mod@memory`] | `malloc` and relatives |
-//! | [`mod@endings`] | `abort`, `exit`, and the raising of panics |
+//! | [`mod@endings`] | `abort`, `exit`, `atexit`, `pthread_atfork`, and the raising of panics |
+//! | [`mod@environment`] | `setenv` and relatives |
 //!
 //! **Invariant:** nothing here decides anything. A symbol that is missing is added here; what it means is the engine's.
 #![allow(
@@ -24,6 +25,7 @@ pub mod atomics;
 mod barrier;
 pub mod clocks;
 pub mod endings;
+pub mod environment;
 pub mod memory;
 pub mod plain;
 pub mod std_calls;

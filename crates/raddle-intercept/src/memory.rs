@@ -3,7 +3,14 @@
 //! A block that existed before the exploration is never freed within it: its owner is rolled back after each execution and must
 //! find it, and the C library's notes about its blocks are rolled back with them.
 //! Outside explorations everything goes to the C library under its other names (`__libc_malloc`, ...), which exist for this.
+//!
+//! What the C library (or another shared library) allocates for itself it notes in its own statics, which are not rolled back: such
+//! memory is the engine's, and stays. It is told by where the call comes from.
+//!
+//! Last, what `cargo raddle` lets the functions ask that Rust's allocations go through: memory of the engine is none of the
+//! business of the program's global allocator.
 
+use std::alloc::Layout;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -78,11 +85,41 @@ unsafe extern "C" {
 /// What the C library aligns every block to.
 const ALIGN: usize = 16;
 
+/// Where the memory comes from that the code at an address asks for.
+#[inline(always)]
+fn source(caller: usize) -> Source {
+    match heap::source() {
+        Source::Execution if caller.wrapping_sub(GLOBAL.text_start.get()) >= GLOBAL.text_len.get() => {
+            Source::Engine
+        }
+        source => source,
+    }
+}
+
+/// Defines a C symbol that adds where the call came from, in the register of the next argument.
+macro_rules! with_caller {
+    ($name:ident, $register:literal, $function:ident) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $function)
+        }
+    };
+}
+
+with_caller!(malloc, "rsi", malloc_from);
+with_caller!(calloc, "rdx", calloc_from);
+with_caller!(realloc, "rdx", realloc_from);
+with_caller!(memalign, "rdx", memalign_from);
+with_caller!(aligned_alloc, "rdx", memalign_from);
+with_caller!(posix_memalign, "rcx", posix_memalign_from);
+
 /// A block of an execution or of the engine.
 #[inline(always)]
 fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
     let block = heap::allocate(source, size, align);
     if GLOBAL.wants_allocations.get()
+        && source == Source::Execution
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.
@@ -91,18 +128,16 @@ fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
     block
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
-    match heap::source() {
+unsafe extern "C" fn malloc_from(size: usize, caller: usize) -> *mut c_void {
+    match source(caller) {
         // SAFETY: the contract of `malloc`.
         Source::Process => unsafe { __libc_malloc(size) },
         source => allocate(source, size, ALIGN).cast(),
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    match heap::source() {
+unsafe extern "C" fn calloc_from(count: usize, size: usize, caller: usize) -> *mut c_void {
+    match source(caller) {
         // SAFETY: the contract of `calloc`.
         Source::Process => unsafe { __libc_calloc(count, size) },
         source => {
@@ -117,13 +152,12 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    let source = heap::source();
+unsafe extern "C" fn realloc_from(block: *mut c_void, size: usize, caller: usize) -> *mut c_void {
+    let source = source(caller);
     // SAFETY: the contract of `realloc`.
     unsafe {
         if block.is_null() {
-            return malloc(size);
+            return malloc_from(size, caller);
         }
         let owned = heap::owns(block.addr());
         if source == Source::Process && !owned {
@@ -141,7 +175,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
             heap::resize(block.cast(), size);
             return block;
         }
-        let new = malloc(size);
+        let new = malloc_from(size, caller);
         if !new.is_null() {
             ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(size));
             free(block);
@@ -156,7 +190,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe {
         if heap::owns(block.addr()) {
             GLOBAL.last_announced.set(0);
-            if let Some(engine) = engine_of_virtual_thread() {
+            if let Some(engine) = engine_of_virtual_thread().filter(|_| heap::is_of_execution(block.addr())) {
                 hooks::freeing(engine, block.addr());
             }
             if let Err(refusal) = heap::free(block.cast()) {
@@ -179,30 +213,83 @@ fn refuse(address: usize, refusal: Refusal) {
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
-    match heap::source() {
+unsafe extern "C" fn memalign_from(align: usize, size: usize, caller: usize) -> *mut c_void {
+    match source(caller) {
         // SAFETY: the contract of `memalign`.
         Source::Process => unsafe { __libc_memalign(align, size) },
         source => allocate(source, size, align.max(ALIGN)).cast(),
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
-    // SAFETY: the contract of `aligned_alloc`.
-    unsafe { memalign(align, size) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
+unsafe extern "C" fn posix_memalign_from(
+    out: *mut *mut c_void,
+    align: usize,
+    size: usize,
+    caller: usize,
+) -> c_int {
     // SAFETY: the contract of `posix_memalign`.
     unsafe {
-        let block = memalign(align, size);
+        let block = memalign_from(align, size, caller);
         if block.is_null() {
             return libc::ENOMEM;
         }
         out.write(block);
         0
+    }
+}
+
+/// Asked before memory is allocated: a block, if the engine wants it, or null.
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_allocate(size: usize, align: usize) -> *mut u8 {
+    match heap::source() {
+        Source::Engine => heap::allocate(Source::Engine, size, align.max(ALIGN)),
+        _ => ptr::null_mut(),
+    }
+}
+
+/// The same for memory that is to be zero.
+#[unsafe(no_mangle)]
+extern "C" fn __raddle_allocate_zeroed(size: usize, align: usize) -> *mut u8 {
+    let block = __raddle_allocate(size, align);
+    if !block.is_null() {
+        // SAFETY: a block of that size. It may have been used before.
+        unsafe { block.write_bytes(0, size) };
+    }
+    block
+}
+
+/// Asked before memory is freed: true if it was the engine's, and is free now.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __raddle_deallocate(block: *mut u8, _size: usize, _align: usize) -> usize {
+    let is_own = heap::is_of_engine(block.addr());
+    if is_own {
+        // SAFETY: the contract of deallocation; blocks of the engine are always taken back.
+        let _ = unsafe { heap::free(block) };
+    }
+    is_own.into()
+}
+
+/// Asked before memory changes its size: the block, if the engine has it or wants it, or null.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __raddle_reallocate(block: *mut u8, old: usize, align: usize, size: usize) -> *mut u8 {
+    let is_own = heap::is_of_engine(block.addr());
+    let wants = heap::source() == Source::Engine;
+    if !is_own && !wants {
+        return ptr::null_mut();
+    }
+    // SAFETY: the contract of reallocation: a block with that size and alignment. What is not the engine's is left to the program's
+    // allocator by the functions that are called here.
+    unsafe {
+        if is_own && heap::usable(block).is_ok_and(|usable| size <= usable) {
+            return block;
+        }
+        let (before, now) =
+            (Layout::from_size_align_unchecked(old, align), Layout::from_size_align_unchecked(size, align));
+        let new = std::alloc::alloc(now);
+        if !new.is_null() {
+            ptr::copy_nonoverlapping(block, new, old.min(size));
+            std::alloc::dealloc(block, before);
+        }
+        new
     }
 }

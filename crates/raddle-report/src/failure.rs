@@ -19,6 +19,12 @@ pub struct Failure {
     pub kind: Kind,
     /// One sentence for the person who reads it: the panic message, who waits for whom, ...
     pub message: String,
+    /// How sure it is that the code under test is wrong.
+    #[serde(default)]
+    pub certainty: Certainty,
+    /// The thread that did it, where one did: that panicked, crashed, ran over its stack or ended the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
     /// The program that failed; a replay needs the same one.
     pub build: Build,
     /// How the execution was found.
@@ -98,6 +104,32 @@ pub enum Kind {
     InvalidFree,
     /// Memory was left that nothing refers to.
     MemoryLeak,
+}
+
+impl Kind {
+    /// Its name, as failure files have it.
+    pub fn name(self) -> String {
+        serde_json::to_value(self).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+    }
+
+    /// The kind of this name.
+    pub fn of_name(name: &str) -> Option<Kind> {
+        serde_json::from_value(name.into()).ok()
+    }
+}
+
+/// How sure a failure is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// The execution itself shows it: the code under test can do this.
+    #[default]
+    Proven,
+    /// The execution was ended by a limit: it may only need longer.
+    Limit {
+        /// Which limit, in a sentence without its full stop.
+        reason: String,
+    },
 }
 
 /// What is wrong with memory: which, and who did what to it.

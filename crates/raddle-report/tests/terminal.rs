@@ -43,6 +43,18 @@ fn livelock() {
     insta::assert_snapshot!(page(&samples::livelock(), WIDE));
 }
 
+/// What is not proven says so.
+#[test]
+fn time_limit() {
+    insta::assert_snapshot!(page(&samples::time_limit(), WIDE));
+}
+
+/// The thread that did it is named, not the one that was recorded last.
+#[test]
+fn exit() {
+    insta::assert_snapshot!(page(&samples::exit(), WIDE));
+}
+
 #[test]
 fn thread_leak() {
     insta::assert_snapshot!(page(&samples::thread_leak(), WIDE));

@@ -9,7 +9,7 @@ use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};
 use raddle_report::failure::{
-    self, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
+    self, Certainty, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
 };
 use raddle_report::graph::straighten;
 
@@ -36,6 +36,8 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         test,
         kind: kind(&found.outcome).expect("only failures of the code under test are explained"),
         message,
+        certainty: certainty(found),
+        thread: thread(&found.outcome).map(Into::into),
         build: build::identity(program),
         found_by: FoundBy::default(),
         schedule: Schedule(found.schedule.threads.clone()),
@@ -129,17 +131,47 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
         }
         Outcome::Rejected => "no order of the operations explains their results".to_owned(),
         Outcome::Fault(fault) => fault::message(fault, place),
-        Outcome::Exit { code } => format!("the code under test ended the process with exit code {code}"),
+        Outcome::Exit { code, .. } => format!("the code under test ended the process with exit code {code}"),
         // No failure: see `kind`.
         _ => String::new(),
     }
+}
+
+/// What `abort` raises.
+const SIGABRT: i32 = 6;
+
+/// The thread that did what the execution failed by, where one did.
+fn thread(outcome: &Outcome) -> Option<ThreadId> {
+    match outcome {
+        Outcome::Panic { thread }
+        | Outcome::Crash { thread, .. }
+        | Outcome::StackOverflow { thread }
+        | Outcome::Exit { thread, .. } => Some(*thread),
+        _ => None,
+    }
+}
+
+/// Whether the outcome shows the failure, or only that a limit was reached.
+fn certainty(found: &Found) -> Certainty {
+    let reason = match &found.outcome {
+        Outcome::Endless => {
+            let since = found.schedule.fair_since.map_or(0, |since| since - 1);
+            format!(
+                "the execution was ended after {} events in which all threads took turns",
+                found.steps.saturating_sub(1 + since)
+            )
+        }
+        Outcome::TimeLimit => "the execution was ended when its time was over".to_owned(),
+        _ => return Certainty::Proven,
+    };
+    Certainty::Limit { reason }
 }
 
 fn signal_name(signal: i32) -> &'static str {
     match signal {
         4 => "SIGILL",
         5 => "SIGTRAP",
-        6 => "SIGABRT",
+        SIGABRT => "SIGABRT",
         7 => "SIGBUS",
         8 => "SIGFPE",
         11 => "SIGSEGV",
@@ -250,9 +282,14 @@ impl<'a> Explainer<'a> {
                 failure::Action::Allocate { address: address as u64, size: size as u64 }
             }
             &Action::Free { address } => failure::Action::Free { address: address as u64 },
+            &Action::Signal { signal: SIGABRT } => failure::Action::Note { text: "aborts".to_owned() },
             &Action::Signal { signal } => {
                 failure::Action::Note { text: format!("receives {}", signal_name(signal)) }
             }
+            &Action::Exit { code } => {
+                failure::Action::Note { text: format!("ends the process with exit code {code}") }
+            }
+            Action::Overflow => failure::Action::Note { text: "runs over the end of its stack".to_owned() },
             &Action::Spawn { thread } => failure::Action::Spawn { thread: thread.into() },
             &Action::Join { thread } => failure::Action::Join { thread: thread.into() },
             Action::Begin => failure::Action::Begin,

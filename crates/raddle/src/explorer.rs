@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::Write;
 use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,6 +17,7 @@ use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
+use raddle_engine::turn;
 use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
@@ -28,10 +27,11 @@ use crate::auto::{Portfolio, Ran, rounded, summary};
 use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Also, Backend, Isolation, Memory, Options, Strategy};
+use crate::promise::{Promise, write_line};
 use crate::replay;
 use crate::report::Report;
 use crate::resume::Saved;
-use crate::suppress::{matches, suppress};
+use crate::suppress::{Suppressed, Suppressions, matches, suppress};
 
 /// Runs the closure under many schedules and panics with a report if one of them fails.
 ///
@@ -177,7 +177,31 @@ impl Explorer {
     /// explorer.suppress(["my_crate::metrics::*", "*::approximate_len"]).run(|| ());
     /// ```
     pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
-        self.options.suppress.extend(functions.into_iter().map(Into::into));
+        let races = functions.into_iter().map(Into::into);
+        self.options.suppress.extend(races.map(|path| Suppressed::new(Kind::DataRace, path, String::new())));
+        self
+    }
+
+    /// Does not report failures of one kind in functions whose path matches the pattern, in which `*` stands for any text, and says
+    /// why. [`Report::suppressed`] lists them, and so does the output of the test.
+    ///
+    /// A failure is in a function if that is on the stack of the thread that panicked, crashed or ended the process, or of a thread
+    /// that does not go on. Of leaked threads, each has to be in a function that is named. An execution that would have failed
+    /// counts as one that has passed, without an outcome, and the exploration is not complete. Tests of operations suppress data races only.
+    ///
+    /// ```
+    /// use raddle::{Explorer, Kind};
+    ///
+    /// let explorer = Explorer::new().executions(100);
+    /// explorer.suppress_kind(Kind::ThreadLeak, "my_pool::*", "the pool lives as long as the process").run(|| ());
+    /// ```
+    pub fn suppress_kind(
+        mut self,
+        kind: Kind,
+        functions: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Explorer {
+        self.options.suppress.push(Suppressed::new(kind, functions.into(), reason.into()));
         self
     }
 
@@ -273,6 +297,7 @@ impl Explorer {
             std::arch::asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags))
         };
         probe();
+        let _turn = turn::take();
 
         // What the closure returned lies in the heap of its execution, which is emptied: it is cloned while the heap is
         // whole, and then forgotten, never dropped.
@@ -301,7 +326,7 @@ impl Explorer {
         let call = Call { at: Location::caller(), frame_pointer, returns_nothing };
         let result = search(self.options, &call, &mut run, &mut judge);
         std::mem::forget(value.take());
-        let (report, seed, searches) = result?;
+        let (report, seed, searches, suppressed) = result?;
         let count = |kind: usize| report.kinds.get(kind).copied().filter(|&count| count > 0);
         let outcomes =
             kinds.into_iter().filter_map(|(outcome, kind)| Some((outcome, count(kind)?))).collect();
@@ -311,7 +336,7 @@ impl Explorer {
             exceeded: report.exceeded,
             complete: report.complete,
             exhausted: report.exhausted,
-            left_out: report.left_out.iter().map(|reason| reason.text()).collect(),
+            left_out: left_out(&report, &suppressed),
             estimate: report.estimate.filter(|_| !report.complete),
             outcomes,
             events: report.steps,
@@ -319,6 +344,7 @@ impl Explorer {
             elapsed: report.elapsed,
             seed,
             searches,
+            suppressed,
         })
     }
 }
@@ -348,12 +374,15 @@ struct Call {
     returns_nothing: bool,
 }
 
+/// What was searched: in all, with which seed, search by search, and what was not reported.
+type Searched = (SearchReport, u64, Vec<Ran>, Vec<Suppressed>);
+
 fn search(
     mut options: Options,
     &Call { at, frame_pointer, returns_nothing }: &Call,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
-) -> Result<(SearchReport, u64, Vec<Ran>), Box<Failure>> {
+) -> Result<Searched, Box<Failure>> {
     raddle_intercept::link();
     override_by_environment(&mut options);
     if !returns_nothing {
@@ -376,11 +405,13 @@ fn search(
     if options.resume && options.strategy != Strategy::Exhaustive {
         say("raddle: only an exhaustive search can be resumed; ask for one with `--strategy exhaustive`");
     }
+    let mut suppressed = options.suppress.clone();
     if options.strategy != Strategy::Auto {
-        let mut report = search_once(&options, &config, at, exploration, run, judge)?;
+        let mut report = search_once(&options, &config, at, exploration, run, judge, &mut suppressed)?;
         report.exhausted = report.complete;
         report.complete &= report.left_out.is_empty();
-        return Ok((report, options.seed, Vec::new()));
+        tell_suppressed(&suppressed);
+        return Ok((report, options.seed, Vec::new(), suppressed));
     }
     let begin = Instant::now();
     let mut portfolio = Portfolio::new(&options);
@@ -388,7 +419,7 @@ fn search(
     let mut exhausted: Option<Vec<u64>> = None;
     while let Some(next) = portfolio.next(&options, GLOBAL.instrumented.get()) {
         let config = self::config(&next, Some(frame_pointer), owned, exploration);
-        let report = search_once(&next, &config, at, exploration, run, judge)?;
+        let report = search_once(&next, &config, at, exploration, run, judge, &mut suppressed)?;
         let given_up = report.failure.is_some() || report.unsure;
         let ran = Ran::of(&next, &report, report.complete && report.left_out.is_empty(), given_up);
         portfolio.made(&ran, &report);
@@ -418,11 +449,29 @@ fn search(
         );
     }
     all.estimate = searches.iter().filter(|ran| ran.preemptions.is_none()).find_map(|ran| ran.estimate);
-    let left_out: Vec<&str> = all.left_out.iter().map(|reason| reason.text()).collect();
-    let not_tried =
-        if left_out.is_empty() { String::new() } else { format!("; not tried: {}", left_out.join(", ")) };
+    let not_tried = match left_out(&all, &suppressed) {
+        left_out if left_out.is_empty() => String::new(),
+        left_out => format!("; not tried: {}", left_out.join(", ")),
+    };
     println!("raddle: {}{not_tried}; seed {}", summary(&searches), options.seed);
-    Ok((all, options.seed, searches))
+    tell_suppressed(&suppressed);
+    Ok((all, options.seed, searches, suppressed))
+}
+
+/// What was not tried.
+fn left_out(report: &SearchReport, suppressed: &[Suppressed]) -> Vec<&'static str> {
+    let ended = suppressed.iter().any(|suppressed| suppressed.kind != Kind::DataRace && suppressed.count > 0);
+    let ended = ended.then_some("what executions do after failures that are suppressed");
+    report.left_out.iter().map(|reason| reason.text()).chain(ended).collect()
+}
+
+/// Says what was not reported.
+fn tell_suppressed(suppressed: &[Suppressed]) {
+    let seen: Vec<String> =
+        suppressed.iter().filter(|suppressed| suppressed.count > 0).map(Suppressed::to_string).collect();
+    if !seen.is_empty() {
+        println!("raddle: suppressed: {}", seen.join("; "));
+    }
 }
 
 /// Whether there are executions of a kind of which there are none among others.
@@ -441,10 +490,18 @@ fn search_once(
     exploration: u32,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
+    suppressed: &mut [Suppressed],
 ) -> Result<SearchReport, Box<Failure>> {
     let mut saved = Saved::of(options, at, exploration, build::owns_process());
+    let promise = Promise::to_search(config);
     let mut search = Search::new(config, strategy(options), classifier(config));
-    search.suppress(|| suppress(&options.suppress));
+    // Memory is the engine's now.
+    let suppressions = Suppressions::new(&options.suppress);
+    search.suppress(|| suppress(&options.suppress, Some(suppressions.counts.clone())));
+    let judge: &mut Judge<'_> = &mut |ended: &Ended<'_>| match judge(ended) {
+        outcome if suppressions.cover(&outcome, ended) => Outcome::Passed,
+        outcome => outcome,
+    };
     if let Some(saved) = &mut saved {
         saved.restore(&mut search);
     }
@@ -452,11 +509,17 @@ fn search_once(
     if let Some(saved) = &saved {
         saved.end(&search, &mut report);
     }
+    for (suppressed, count) in suppressed.iter_mut().zip(&*suppressions.counts) {
+        suppressed.count += count.get();
+    }
+    // What executions would have done that a failure ended was not tried.
+    report.complete &= !suppressions.have_ended_executions();
     if gives_up(options, &report) {
         report.complete = false;
         return Ok(report);
     }
     let Some(found) = &report.failure else { return Ok(report) };
+    promise.extend();
     let limit_time = found.outcome == Outcome::TimeLimit;
     let mut record = |search: &mut Search<'_>| {
         let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
@@ -612,6 +675,7 @@ pub(crate) fn config(
             Some(file) => file.failure.found_by.strategy.starts_with("bounded"),
             None => matches!(options.strategy, Strategy::Bounded(_)),
         },
+        notes_stacks: Suppressions::need_stacks(&options.suppress),
         races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
         progress: tell_progress,
@@ -769,17 +833,13 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Writes a line to the pipe that `cargo raddle` reads, if there is one.
+/// Tells `cargo raddle`, if that listens, how far a search has come.
 fn tell_progress(progress: &Progress<'_>) {
-    let Some(fd) = std::env::var("RADDLE_PROGRESS").ok().and_then(|fd| fd.parse().ok()) else { return };
-    // SAFETY: `cargo raddle` passes a descriptor that stays open; it is never closed here.
-    let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
     let Progress { config, executions, estimate, depth } = progress;
     let total = match estimate.filter(|estimate| estimate > executions) {
         Some(estimate) => format!("~{}", rounded(estimate)),
         None if config.executions == u64::MAX => "0".to_owned(),
         None => config.executions.to_string(),
     };
-    // Nobody may be listening any more; that is their choice.
-    let _ = writeln!(pipe, "{executions}\t{total}\t{depth}\t{}", config.label);
+    write_line(&format!("{executions}\t{total}\t{depth}\t{}", config.label));
 }

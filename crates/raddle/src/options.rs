@@ -15,10 +15,11 @@
 //! | `RADDLE_ISOLATION` | `isolation` | `rollback`, `fork` | `rollback` |
 //! | `RADDLE_ALLOCATION` | `allocation` | freed memory: `quarantine`, `reuse` | `quarantine` |
 //! | `RADDLE_RACES` | `races` | whether data races are looked for: `on`, `off` | `on` |
-//! | `RADDLE_SUPPRESS` | `suppress` | functions whose data races are not reported (`my_crate::stats::*,*::len`) | none |
+//! | `RADDLE_SUPPRESS` | `suppress`, `suppress_kind` | failures that are not reported: functions whose data races are meant (`my_crate::stats::*,*::len`), or a kind, functions and the reason (`thread-leak@my_pool::*: lives as long as the process`), with `;` between them | none |
 //! | `RADDLE_REFERENCE_COUNTS` | `reference_counts` | types or functions that count references as `Arc` does (`my_crate::Handle,*::release`), for `exhaustive` and `auto` | none |
 //! | `RADDLE_ALSO` | `also` | what else may happen: `spurious-wake-ups`, `timeouts`, `random-bytes`, with commas between them | nothing |
 //! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
+//! | `RADDLE_ALLOW_LEAKED_THREADS` | `allow_leaked_threads` | whether threads may be left that can never go on: `on`, `off` | `off` |
 //! | `RADDLE_RESUME` | `resume` | whether a search that ends early is saved and goes on in the next process, for `exhaustive`: `on`, `off` | `off` |
 //! | `RADDLE_STACK_SIZE` | `stack_size` | bytes of stack per thread | 2097152 |
 //! | `RADDLE_FAILURES` | – | directory of failure files | `target/raddle/failures` |
@@ -32,6 +33,8 @@ use std::time::Duration;
 
 use raddle_engine::search::Effort;
 use raddle_report::failure::Schedule;
+
+use crate::suppress::{self, Suppressed};
 
 /// How the next schedule is picked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +138,7 @@ pub(crate) struct Options {
     pub(crate) report_leaks: bool,
     pub(crate) allocation: Allocation,
     pub(crate) races: bool,
-    pub(crate) suppress: Vec<String>,
+    pub(crate) suppress: Vec<Suppressed>,
     pub(crate) reference_counts: Vec<String>,
     pub(crate) also: Vec<Also>,
     pub(crate) check_leaks: bool,
@@ -261,10 +264,11 @@ impl Options {
             }
             "RADDLE_ALLOCATION" => self.allocation = value.parse()?,
             "RADDLE_RACES" => self.races = switch(value)?,
-            "RADDLE_SUPPRESS" => self.suppress.extend(paths(value)),
+            "RADDLE_SUPPRESS" => self.suppress.extend(suppress::parse(value)?),
             "RADDLE_REFERENCE_COUNTS" => self.reference_counts.extend(paths(value)),
             "RADDLE_ALSO" => self.also.extend(also(value)?),
             "RADDLE_CHECK_LEAKS" => self.check_leaks = switch(value)?,
+            "RADDLE_ALLOW_LEAKED_THREADS" => self.report_leaks = !switch(value)?,
             "RADDLE_RESUME" => self.resume = switch(value)?,
             "RADDLE_ISOLATION" => {
                 self.isolation = match value {

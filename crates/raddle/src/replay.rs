@@ -16,7 +16,7 @@ use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
 use crate::options::{Allocation, Also, Memory, also, paths};
-use crate::suppress::suppress;
+use crate::suppress::{Suppressed, suppress};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 const PASSED: i32 = 0;
@@ -81,7 +81,7 @@ pub(crate) fn requested() -> Option<&'static Request> {
 pub(crate) fn replay(
     request: &Request,
     config: &Config,
-    suppressed: &[String],
+    suppressed: &[Suppressed],
     at: &Location<'_>,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
@@ -93,7 +93,7 @@ pub(crate) fn replay(
 pub(crate) fn replay_with(
     request: &Request,
     config: &Config,
-    suppressed: &[String],
+    suppressed: &[Suppressed],
     at: &Location<'_>,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
@@ -121,7 +121,7 @@ pub(crate) fn replay_with(
         random: recorded.random,
     };
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier(config));
-    search.suppress(|| suppress(suppressed));
+    search.suppress(|| suppress(suppressed, None));
     // How it ends decides what is recorded; under a debugger it is made only once.
     let trace = match config.backend {
         Backend::Coroutines => {

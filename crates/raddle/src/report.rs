@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::auto::Ran;
+use crate::suppress::Suppressed;
 
 /// What was explored, and what the closure returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,4 +40,6 @@ pub struct Report<T> {
     pub seed: u64,
     /// The searches that [`Strategy::Auto`](crate::Strategy::Auto) chose, in order; none for other strategies.
     pub searches: Vec<Ran>,
+    /// What was asked not to be reported, and how often it was seen.
+    pub suppressed: Vec<Suppressed>,
 }

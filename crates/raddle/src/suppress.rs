@@ -1,7 +1,125 @@
-//! Data races that are not reported, by the functions that make the accesses.
+//! Failures that are not reported, by their kind and by the functions that they are in.
+
+use std::cell::Cell;
+use std::rc::Rc;
 
 use raddle_engine::engine::Suppress;
+use raddle_engine::{Ended, Outcome};
 use raddle_reflect::{Program, Site};
+use raddle_report::Kind;
+
+use crate::explain::kind;
+
+/// Failures that are known and not reported: what was asked for, and how often it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Suppressed {
+    /// Their kind.
+    pub kind: Kind,
+    /// The functions that they are in: a path, in which `*` stands for any text.
+    pub functions: String,
+    /// Why they are not reported. Empty where nobody said.
+    pub reason: String,
+    /// How many executions would have failed, those included that only estimate the search; of data races, in how many places of the
+    /// code. What other processes saw is not counted.
+    pub count: u64,
+}
+
+impl Suppressed {
+    pub(crate) fn new(kind: Kind, functions: String, reason: String) -> Suppressed {
+        Suppressed { kind, functions, reason, count: 0 }
+    }
+}
+
+impl std::fmt::Display for Suppressed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Suppressed { kind, functions, reason, count } = self;
+        write!(f, "{count} x {} in `{functions}`", kind.name())?;
+        if reason.is_empty() { Ok(()) } else { write!(f, " ({reason})") }
+    }
+}
+
+/// What `RADDLE_SUPPRESS` says: entries with `;` between them, each `kind@path: reason`, or paths of data races with commas between them.
+pub(crate) fn parse(text: &str) -> Result<Vec<Suppressed>, String> {
+    let mut all = Vec::new();
+    for entry in text.split(';').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let Some((kind, rest)) = entry.split_once('@') else {
+            let races = crate::options::paths(entry);
+            all.extend(races.map(|path| Suppressed::new(Kind::DataRace, path, String::new())));
+            continue;
+        };
+        let kind = Kind::of_name(kind.trim()).ok_or_else(|| {
+            format!("`{kind}` is no kind of failure; write `thread-leak@my_crate::pool::*: reason`, with `;` between entries")
+        })?;
+        let help = || {
+            "say why, as in `thread-leak@my_crate::pool::*: the pool lives as long as the process`".to_owned()
+        };
+        let (path, reason) = rest.split_once(": ").ok_or_else(help)?;
+        if reason.trim().is_empty() {
+            return Err(help());
+        }
+        all.push(Suppressed::new(kind, path.trim().to_owned(), reason.trim().to_owned()));
+    }
+    Ok(all)
+}
+
+/// How often each was seen.
+pub(crate) type Counts = Rc<[Cell<u64>]>;
+
+/// Decides which failures of executions are not reported. Made when memory is the engine's.
+pub(crate) struct Suppressions {
+    program: Option<Program>,
+    all: Vec<Suppressed>,
+    pub(crate) counts: Counts,
+}
+
+impl Suppressions {
+    pub(crate) fn new(all: &[Suppressed]) -> Suppressions {
+        let counts = all.iter().map(|_| Cell::new(0)).collect();
+        Suppressions { program: Program::current().ok(), all: all.to_vec(), counts }
+    }
+
+    /// Whether there is anything but data races, which are left out where they are found.
+    pub(crate) fn need_stacks(all: &[Suppressed]) -> bool {
+        all.iter().any(|suppressed| suppressed.kind != Kind::DataRace)
+    }
+
+    /// Whether executions ended that count as passed.
+    pub(crate) fn have_ended_executions(&self) -> bool {
+        let ended = |(suppressed, count): (&Suppressed, &Cell<u64>)| {
+            suppressed.kind != Kind::DataRace && count.get() > 0
+        };
+        self.all.iter().zip(&*self.counts).any(ended)
+    }
+
+    /// Whether an execution that ended like this counts as one that passed. Of threads that are left, each has to be in a function that
+    /// is named; else it is enough that one is.
+    pub(crate) fn cover(&self, outcome: &Outcome, ended: &Ended<'_>) -> bool {
+        let Some(kind) = kind(outcome) else { return false };
+        let of_kind = |suppressed: &&(usize, &Suppressed)| suppressed.1.kind == kind;
+        if kind == Kind::DataRace || !self.all.iter().enumerate().any(|suppressed| of_kind(&&suppressed)) {
+            return false;
+        }
+        let (Some(program), stacks) = (&self.program, ended.stacks()) else { return false };
+        let by = |stack: &Vec<usize>| {
+            let names: Vec<String> =
+                stack.iter().flat_map(|&at| program.frames(at as u64)).map(|frame| frame.function).collect();
+            let fits = |(_, suppressed): &(usize, &Suppressed)| {
+                names.iter().any(|name| matches(&suppressed.functions, name))
+            };
+            self.all.iter().enumerate().filter(|it| of_kind(&it)).find(fits).map(|(index, _)| index)
+        };
+        let mut found = stacks.iter().map(by);
+        let covered = match kind {
+            Kind::ThreadLeak => found.collect::<Option<Vec<_>>>().and_then(|all| all.first().copied()),
+            _ => found.find_map(|index| index),
+        };
+        if let Some(index) = covered {
+            self.counts[index].set(self.counts[index].get() + 1);
+        }
+        covered.is_some()
+    }
+}
 
 /// Functions that access memory without order on purpose, in crates that many depend on, and that the compiler takes care of
 /// all the same.
@@ -10,19 +128,27 @@ const KNOWN: [&str; 1] = [
     "crossbeam_utils::atomic::atomic_cell::AtomicCell<*>::load",
 ];
 
-/// Says which races are not to be reported: those in functions that the patterns name.
-pub(crate) fn suppress(patterns: &[String]) -> Suppress {
+/// Says which races are not to be reported: those in functions that are named. Counts them.
+pub(crate) fn suppress(all: &[Suppressed], counts: Option<Counts>) -> Suppress {
     let program = Program::current().ok();
-    let patterns: Vec<String> =
-        patterns.iter().cloned().chain(KNOWN.iter().map(|&known| known.to_owned())).collect();
+    let races = all.iter().enumerate().filter(|(_, suppressed)| suppressed.kind == Kind::DataRace);
+    let known = KNOWN.iter().map(|&known| (None, known.to_owned()));
+    let patterns: Vec<(Option<usize>, String)> =
+        races.map(|(index, suppressed)| (Some(index), suppressed.functions.clone())).chain(known).collect();
     Box::new(move |calls| {
         let Some(program) = &program else { return false };
         // The compiler turned one atomic operation into a loop, which begins with a read that is not atomic.
         if calls.first().is_some_and(|&call| matches!(program.classify(call as u64), Site::ExpandedRmw(_))) {
             return true;
         }
-        let frames = calls.iter().flat_map(|&call| program.frames(call as u64));
-        frames.into_iter().any(|frame| patterns.iter().any(|pattern| matches(pattern, &frame.function)))
+        let names: Vec<String> =
+            calls.iter().flat_map(|&call| program.frames(call as u64)).map(|frame| frame.function).collect();
+        let fits = |(_, pattern): &&(Option<usize>, String)| names.iter().any(|name| matches(pattern, name));
+        let Some((index, _)) = patterns.iter().find(fits) else { return false };
+        if let (Some(counts), Some(index)) = (&counts, index) {
+            counts[*index].set(counts[*index].get() + 1);
+        }
+        true
     })
 }
 
@@ -43,6 +169,25 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_name_kind_path_and_reason() {
+        let parsed =
+            parse("a::b,*::len; thread-leak@my_pool::*: by design, for ever ;panic@x::y: it: is").unwrap();
+        let new = |kind, path: &str, reason: &str| Suppressed::new(kind, path.to_owned(), reason.to_owned());
+        let expected = [
+            new(Kind::DataRace, "a::b", ""),
+            new(Kind::DataRace, "*::len", ""),
+            new(Kind::ThreadLeak, "my_pool::*", "by design, for ever"),
+            new(Kind::Panic, "x::y", "it: is"),
+        ];
+        assert_eq!(parsed, expected);
+        assert!(parse("leak@x: y").unwrap_err().contains("no kind of failure"));
+        for text in ["thread-leak@x", "thread-leak@x::y:  "] {
+            assert!(parse(text).unwrap_err().contains("say why"), "{text}");
+        }
+        assert_eq!(parsed[2].to_string(), "0 x thread-leak in `my_pool::*` (by design, for ever)");
+    }
 
     #[test]
     fn stars_stand_for_any_text() {

@@ -173,7 +173,7 @@ mod the_end_of_a_scope {
             thread::scope(|scope| {
                 let first = scope.spawn(|| x.fetch_add(1, SeqCst));
                 drop(scope.spawn(|| scope.spawn(|| x.fetch_add(1, SeqCst)).join().unwrap()));
-                first.thread().id();
+                let _ = first.thread().id();
             });
             x.load(SeqCst)
         });

@@ -8,7 +8,7 @@
 //! | `RADDLE_CARGO_ARGS` | how it was built: a JSON array of arguments |
 //! | `RADDLE_FAILURES` | the directory for failure files |
 //! | `RADDLE_CORES` | how many processors there are for each of the tests that run at once |
-//! | `RADDLE_PROGRESS` | a file descriptor for lines `executions⇥total, ~estimate or 0⇥depth⇥strategy` |
+//! | `RADDLE_PROGRESS` | a file descriptor for lines `executions⇥total, ~estimate or 0⇥depth⇥strategy`, and `promise⇥milliseconds` |
 //! | `RADDLE_COLOR`, `RADDLE_COLUMNS` | how reports are to look |
 
 use std::ffi::OsString;

@@ -9,6 +9,7 @@ mod interrupt;
 mod printer;
 mod progress;
 mod single;
+mod watchdog;
 
 use std::ops::Range;
 use std::sync::mpsc::{self, Sender};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::child::{self, Running};
 use super::progress::Progress;
+use super::watchdog::Watchdog;
 use super::{Contract, Finished, Settings, Verdict};
 use crate::binary::TestBinary;
 use crate::libtest::{HarnessOptions, ListedTest, strip_harness};
@@ -40,9 +41,10 @@ pub(crate) fn run_one(
     }
     let (verdict, output) = match child::start(command, !settings.nocapture) {
         Ok(running) => {
-            let (status, output) = listen(running, &test.name, progress);
+            let Listened { status, output, hung } = listen(running, &test.name, progress);
             let output = String::from_utf8_lossy(&output).into_owned();
             match status {
+                Some(status) if hung.is_some() && !status.success() => (Verdict::Failed(hung), output),
                 Some(status) => (judge(status, binary.own_main), output),
                 None => (Verdict::Failed(Some("the test's process was lost".into())), output),
             }
@@ -59,8 +61,9 @@ pub(crate) fn run_one(
 /// Runs a command for one test and returns its output without the harness's lines.
 pub(crate) fn run_quietly(command: Command, test: &str) -> io::Result<(ExitStatus, String)> {
     let running = child::start(command, true)?;
-    let (status, output) = listen(running, test, &Progress::new(false));
-    let output = strip_harness(&String::from_utf8_lossy(&output), test).to_owned();
+    let Listened { status, output, hung } = listen(running, test, &Progress::new(false));
+    let mut output = strip_harness(&String::from_utf8_lossy(&output), test).to_owned();
+    output.extend(hung.map(|hung| format!("error: {hung}\n")));
     let status = status.ok_or_else(|| io::Error::other("its process was lost"))?;
     Ok((status, output))
 }
@@ -95,9 +98,19 @@ enum Heard {
     Exited(Option<ExitStatus>),
 }
 
+/// What was heard of a process.
+struct Listened {
+    status: Option<ExitStatus>,
+    output: Vec<u8>,
+    /// Set if it hung and was ended.
+    hung: Option<String>,
+}
+
 /// Collects output and follows progress until the process has ended.
-fn listen(running: Running, name: &str, progress: &Progress) -> (Option<ExitStatus>, Vec<u8>) {
+fn listen(running: Running, name: &str, progress: &Progress) -> Listened {
     let Running { mut child, output, progress: progress_pipe } = running;
+    let mut watchdog = Watchdog::of(child.id());
+    let mut looked = Instant::now();
     let (sender, receiver) = mpsc::channel();
     let mut open = false;
     if let Some(pipe) = output {
@@ -125,7 +138,11 @@ fn listen(running: Running, name: &str, progress: &Progress) -> (Option<ExitStat
         match receiver.recv_timeout(wait) {
             Ok(Heard::Output(bytes)) => collected.extend(bytes),
             Ok(Heard::OutputEnded) => open = false,
-            Ok(Heard::Progress(text)) => line.report(&text),
+            Ok(Heard::Progress(text)) => {
+                if watchdog.hear(&text) {
+                    line.report(&text);
+                }
+            }
             Ok(Heard::Exited(how)) => {
                 status = how;
                 exited = Some(Instant::now());
@@ -134,11 +151,16 @@ fn listen(running: Running, name: &str, progress: &Progress) -> (Option<ExitStat
             Err(RecvTimeoutError::Timeout) => line.tick(),
             Err(RecvTimeoutError::Disconnected) => break,
         }
+        // Also if it says the same again and again.
+        if exited.is_none() && looked.elapsed() >= TICK {
+            looked = Instant::now();
+            watchdog.look();
+        }
         if exited.is_some() && !open {
             break;
         }
     }
-    (status, collected)
+    Listened { status, output: collected, hung: watchdog.verdict() }
 }
 
 fn read_output(mut pipe: impl Read, sender: &Sender<Heard>) {

@@ -79,6 +79,7 @@ impl Engine {
         self.limits.backend == Backend::Coroutines
             && self.pages.is_some()
             && self.mappings.is_empty()
+            && !self.environment.is_changed()
             && self.trace.is_none()
             && self.points.is_none()
             && self.fair.is_none()

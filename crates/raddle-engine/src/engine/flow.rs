@@ -6,7 +6,7 @@ use crate::global::GLOBAL;
 use crate::os_thread::Turn;
 use crate::sys;
 use crate::thread::{Start, State, ThreadId, Wake};
-use crate::trace::{Action, SwitchReason};
+use crate::trace::{self, Action, CallFrame, Links, SwitchReason};
 
 /// Who has control.
 #[derive(Clone, Copy)]
@@ -17,9 +17,15 @@ pub(super) enum Flow {
     Thread(ThreadId),
 }
 
+/// How many frames of a thread are told of that a signal ended.
+const MOST_FRAMES: usize = 64;
+
 impl Engine {
     /// Ends the execution from within: the current thread never returns.
     pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
+        if self.limits.notes_stacks {
+            self.stopped_at = trace::call_stack();
+        }
         self.outcome = Some(outcome);
         loop {
             // SAFETY: a thread of this engine runs; the explorer never comes back to it.
@@ -42,6 +48,38 @@ impl Engine {
             Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
         }
         result.expect("the explorer answers every request")
+    }
+
+    /// Notes where the thread stood that a signal ended, and lets the trace end with it if it ran over the end of its stack.
+    pub(super) fn note_crash(&mut self) {
+        let is_wanted = self.limits.notes_stacks || self.trace.is_some();
+        let Some(caller) = self.crashed_at.filter(|_| is_wanted) else { return };
+        let stack = self.current().stack;
+        let mut frames = vec![CallFrame { return_address: caller.pc, frame_pointer: caller.fp }];
+        let mut above = stack.bottom()..stack.top() - 16;
+        let mut fp = caller.fp;
+        while frames.len() < MOST_FRAMES && above.contains(&fp) && fp.is_multiple_of(8) {
+            above.start = fp + 1;
+            // SAFETY: within a stack, all of which is mapped.
+            let (outer, return_address) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+            fp = outer;
+            frames.push(CallFrame { return_address, frame_pointer: fp });
+        }
+        let thread = self.current;
+        let is_code = |address: usize| address.wrapping_sub(GLOBAL.text_start.get()) < GLOBAL.text_len.get();
+        if !frames.get(1).is_some_and(|caller| is_code(caller.return_address))
+            && let Some(trace) = &self.trace
+            && let Some(last) = trace.events.iter().rev().find(|event| event.thread == thread)
+        {
+            // It ended in code without frame pointers, Raddle's own: the event that it was about to make is not far.
+            frames.clone_from(&last.stack);
+        }
+        if let Some(trace) = &mut self.trace
+            && matches!(self.outcome, Some(Outcome::StackOverflow { .. }))
+        {
+            trace.record(thread, Action::Overflow, frames.clone(), None, Links::default(), false);
+        }
+        self.stopped_at = frames;
     }
 
     /// Passes control from one flow to another; returns when it comes back.

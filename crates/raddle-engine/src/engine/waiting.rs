@@ -238,7 +238,9 @@ impl Engine {
         let root_returned = threads[0].state == State::Finished;
         match threads.iter().all(|thread| thread.state == State::Finished) {
             true => Outcome::Passed,
-            false if root_returned && self.limits.report_leaks => Outcome::ThreadLeak,
+            false if root_returned && self.limits.report_leaks && self.has_leaked_threads() => {
+                Outcome::ThreadLeak
+            }
             false if root_returned => Outcome::Passed,
             false => Outcome::Deadlock,
         }

@@ -198,6 +198,9 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
             let message = message();
             engine.record(|| Action::Panic { message: message.clone() });
             engine.panic = Some((engine.current_id(), message));
+            if engine.limits.notes_stacks {
+                engine.stopped_at = crate::trace::call_stack();
+            }
         });
     }
 }
@@ -208,7 +211,15 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
 /// As for [`super::fence`].
 pub unsafe fn panic_ends_thread(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { (*engine).current().panicked = true };
+    unsafe {
+        if (*engine).panic.is_none() {
+            // The code under test has set a hook of its own, which alone knows the message; or none was called.
+            panicked(engine, || {
+                "a panic whose message only the program's own panic hook has seen".to_owned()
+            });
+        }
+        (*engine).current().panicked = true;
+    }
 }
 
 /// The code under test ends the process, by a signal that it raises itself or by exiting.
@@ -221,8 +232,14 @@ pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -
     unsafe {
         let thread = (*engine).current_id();
         match signal {
-            Some(signal) => (*engine).stop(Outcome::Crash { thread, signal, address: 0 }),
-            None => (*engine).stop(Outcome::Exit { code }),
+            Some(signal) => {
+                (*engine).record(|| Action::Signal { signal });
+                (*engine).stop(Outcome::Crash { thread, signal, address: 0 })
+            }
+            None => {
+                (*engine).record(|| Action::Exit { code });
+                (*engine).stop(Outcome::Exit { thread, code })
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Threads of the process that have no part in the exploration, such as the test harness's main thread: they stand still while
 //! memory is rolled back, or what they do to statics meanwhile (take the lock of the standard output, say) would be half undone.
 //!
-//! They wait already when an exploration begins, in futex calls, and are held when such a call returns.
+//! Most wait already when an exploration begins, in futex calls, and are held when such a call returns. Others are held when they write
+//! to a page that is rolled back, for which they find it write-protected.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -22,7 +23,8 @@ pub(crate) fn release() {
     unsafe { futex(libc::FUTEX_WAKE, i64::from(i32::MAX)) };
 }
 
-/// Called when a system call of any thread has waited: returns when the thread may go on.
+/// Called when a system call of any thread has waited, and by the signal handler of a bystander that wrote to a protected page: returns
+/// when the thread may go on.
 #[inline]
 pub fn stand_still() {
     while GLOBAL.bystanders.load(SeqCst) == HELD && ROLE.get() == NO_ROLE {

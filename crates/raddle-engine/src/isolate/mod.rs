@@ -7,12 +7,15 @@
 //! Where the next execution begins like an earlier one, memory can be put into the state in which that stood at some point instead
 //! ([`image`]).
 //!
+//! The [`environment`] is one list of variables for each execution.
+//!
 //! Other threads of the process stand still meanwhile ([`bystanders`]).
 //!
 //! The engine itself allocates from a second arena, so that nothing it keeps lies on a page that is rolled back.
 
 pub mod borrowed;
 pub mod bystanders;
+pub(crate) mod environment;
 pub mod heap;
 pub(crate) mod image;
 pub mod pages;

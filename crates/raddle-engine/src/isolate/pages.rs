@@ -68,6 +68,11 @@ impl Pages {
         pages
     }
 
+    /// Whether the address lies in memory that is rolled back.
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        self.regions.iter().any(|region| region.memory.contains(&address))
+    }
+
     /// Called by the fault handler: saves the page at `address` and makes it writable. False if it is none of ours.
     pub fn save(&mut self, address: usize) -> bool {
         let Some((index, region)) =
@@ -145,10 +150,7 @@ fn rollback_ranges(heap_block: usize) -> Vec<Range<usize>> {
     ranges.extend(statics.iter().fold(Vec::from_iter(mapping_of(heap_block)), |parts, known| {
         parts.into_iter().flat_map(|part| without(part, known)).collect()
     }));
-    for own in heap::own_statics() {
-        ranges = ranges.into_iter().flat_map(|range| without(range, &own)).collect();
-    }
-    ranges
+    ranges.into_iter().flat_map(heap::without_own_statics).collect()
 }
 
 /// The pages of the program's statics, except those that become read-only after relocation.
@@ -192,7 +194,7 @@ fn mapping_of(address: usize) -> Option<Range<usize>> {
     })
 }
 
-fn without(range: Range<usize>, hole: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn without(range: Range<usize>, hole: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let before = range.start..range.end.min(hole.start);
     let after = range.start.max(hole.end)..range.end;
     [before, after].into_iter().filter(|part| !part.is_empty())

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::calls::{Lines, calls, short};
 use super::text::{Line, Page, Paint};
 use super::words;
-use crate::failure::{Action, Failure, Kind, ThreadEnd, Trace};
+use crate::failure::{Action, Certainty, Event, Failure, Kind, ThreadEnd, Trace};
 
 /// Prints what went wrong, where, and the message.
 pub(super) fn headline(failure: &Failure, page: &mut Page) {
@@ -43,6 +43,9 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
     }
     for line in failure.message.lines() {
         page.wrapped(2, 2, Line::of(Paint::Plain, line));
+    }
+    if let Certainty::Limit { reason } = &failure.certainty {
+        page.wrapped(2, 4, Line::of(Paint::Bold, "not proven: ").with(Paint::Plain, reason.as_str()));
     }
 }
 
@@ -137,7 +140,8 @@ fn scene(failure: &Failure) -> Option<(u32, String)> {
             trace.events.iter().rev().find(|event| matches!(event.action, Action::Panic { .. }))?
         }
         Kind::Crash | Kind::StackOverflow | Kind::Exit => {
-            trace.events.iter().rev().find(|event| event.at.is_some())?
+            let by = |event: &&Event| failure.thread.is_none_or(|thread| event.thread == thread);
+            trace.events.iter().rev().filter(by).find(|event| event.at.is_some())?
         }
         _ => return None,
     };

@@ -57,6 +57,17 @@ impl Sample {
         self
     }
 
+    /// The thread that did it.
+    pub(crate) fn by(mut self, thread: u32) -> Sample {
+        self.failure.thread = Some(thread);
+        self
+    }
+
+    pub(crate) fn limit(mut self, reason: &str) -> Sample {
+        self.failure.certainty = Certainty::Limit { reason: reason.to_owned() };
+        self
+    }
+
     pub(crate) fn scenario(mut self, scenario: Scenario) -> Sample {
         self.failure.scenario = Some(scenario);
         self
@@ -195,6 +206,7 @@ pub(crate) fn lost_update() -> Failure {
         Kind::Panic,
         "assertion `left == right` failed\n  left: 1\n right: 2",
     )
+    .by(0)
     .thread(Some("main"), ThreadEnd::Panicked)
     .thread(None, ThreadEnd::Finished)
     .thread(None, ThreadEnd::Finished)
@@ -674,5 +686,32 @@ pub(crate) fn crooked() -> Failure {
         .event(2, &at(21), load(ready(), Acquire, 0))
         .reads(Initial)
         .event(2, &at(22), panic())
+        .done()
+}
+
+/// A thread that does not come to its next event.
+pub(crate) fn time_limit() -> Failure {
+    Sample::new("clock::slow", Kind::TimeLimit, "the execution did not end in time")
+        .limit("the execution was ended when its time was over")
+        .thread(Some("main"), ThreadEnd::Runnable)
+        .event(0, "", Action::Begin)
+        .event(0, "clock::slow::{closure} tests/clock.rs:9", Action::Yield)
+        .done()
+}
+
+/// A thread ends the process while another does what was recorded last.
+pub(crate) fn exit() -> Failure {
+    let end =
+        "server::stop::{closure}::{closure} tests/server.rs:12 > std::process::exit std/src/process.rs:2400";
+    let note = Action::Note { text: "ends the process with exit code 7".to_owned() };
+    Sample::new("server::stop", Kind::Exit, "the code under test ended the process with exit code 7")
+        .by(1)
+        .waiting(Some("main"), "thread 1", Some(1), "server::stop::{closure} tests/server.rs:14")
+        .thread(None, ThreadEnd::Runnable)
+        .event(0, "", Action::Begin)
+        .event(0, "server::stop::{closure} tests/server.rs:11", Action::Spawn { thread: 1 })
+        .event(1, "", Action::Begin)
+        .event(1, end, note)
+        .event(0, "server::stop::{closure} tests/server.rs:14", Action::Yield)
         .done()
 }

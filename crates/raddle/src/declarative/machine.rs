@@ -284,6 +284,8 @@ impl Machine<'_> {
             test: build::test_name(self.at),
             kind: wrong.kind,
             message: wrong.message.clone(),
+            certainty: failure::Certainty::Proven,
+            thread: None,
             build: build::identity(Program::current().ok().as_ref()),
             found_by: failure::FoundBy {
                 strategy: "stress".to_owned(),
@@ -339,7 +341,7 @@ impl Machine<'_> {
     fn new_search<'c>(&self, config: &'c Config, options: &Options) -> Search<'c> {
         let within = explorer::strategy(options);
         let mut search = Search::new(config, || Box::new(Conductor::new(within())), classifier(config));
-        search.suppress(|| suppress(&options.suppress));
+        search.suppress(|| suppress(&options.suppress, None));
         search
     }
 
@@ -451,6 +453,14 @@ impl Machine<'_> {
         if let Some(complaint) = complaint {
             failure.kind = complaint.kind;
             failure.message = complaint.message.clone();
+            failure.thread = None;
+            failure.certainty = match complaint.kind {
+                Kind::NotLockFree => {
+                    let reason = "threads that go on without completing an operation may complete one after more events";
+                    failure::Certainty::Limit { reason: reason.to_owned() }
+                }
+                _ => failure::Certainty::Proven,
+            };
         }
         for event in &mut failure.trace.events {
             // Operations are called by Raddle: there is no line of the test to show.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use raddle_check::Contract;
 use raddle_engine::global::GLOBAL;
+use raddle_engine::turn;
 use raddle_report::{Failure, Kind};
 
 use super::coverage::{Coverage, Covered};
@@ -55,6 +56,8 @@ pub(crate) fn run(
     at: &'static Location<'static>,
     keep: bool,
 ) -> Result<Coverage, Box<Failure>> {
+    // Real threads need no turn.
+    let _turn = (GLOBAL.instrumented.get() && definition.mode != Mode::Stress).then(turn::take);
     raddle_intercept::link();
     let spec_of = std::mem::replace(&mut definition.spec, Box::new(|_| unreachable!("taken once")));
     let prepared = mistakes::check(&definition)

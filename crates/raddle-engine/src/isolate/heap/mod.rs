@@ -62,8 +62,9 @@ pub fn is_of_execution(address: usize) -> bool {
     address.wrapping_sub(EXECUTION_HEAP) < EXECUTION_LEN
 }
 
+/// Whether the address lies where the engine allocates.
 #[inline(always)]
-pub(crate) fn is_of_engine(address: usize) -> bool {
+pub fn is_of_engine(address: usize) -> bool {
     address.wrapping_sub(ENGINE_HEAP) < ENGINE_LEN
 }
 
@@ -293,6 +294,13 @@ pub(crate) fn own_statics() -> [Range<usize>; 2] {
     let heaps = (&raw const HEAPS).addr();
     let global = (&raw const GLOBAL).addr();
     [heaps..heaps + size_of::<Heaps>(), global..global + size_of_val(&GLOBAL)]
+}
+
+/// The parts of some memory that are not the engine's statics.
+pub(crate) fn without_own_statics(memory: Range<usize>) -> Vec<Range<usize>> {
+    own_statics().iter().fold(vec![memory], |parts, own| {
+        parts.into_iter().flat_map(|part| super::pages::without(part, own)).collect()
+    })
 }
 
 #[inline(always)]
