@@ -35,7 +35,9 @@ macro_rules! call {
             Atomic::U16($it) => with!(|value| value as u16, <u64 as From<u16>>::from, $put, $got, $call),
             Atomic::U32($it) => with!(|value| value as u32, <u64 as From<u32>>::from, $put, $got, $call),
             Atomic::U64($it) => with!(|value| value, |value: u64| value, $put, $got, $call),
-            Atomic::Usize($it) => with!(|value| value as usize, |value: usize| value as u64, $put, $got, $call),
+            Atomic::Usize($it) => {
+                with!(|value| value as usize, |value: usize| value as u64, $put, $got, $call)
+            }
             Atomic::Ptr($it) => with!(pointer_of, number_of, $put, $got, $call),
         }
     };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::check::{Agreed, Difference, Effort, check};
 use crate::interpret::run;
 use crate::known::is_known;
-use crate::program::{Op, Program, flat};
+use crate::program::{Op, Outcome, Program, flat};
 use crate::random::{Profile, program};
 use crate::shrink::shrink;
 use crate::source::source;
@@ -90,8 +90,25 @@ pub fn interpreted(program: &Program, effort: &Effort) -> Result<Agreed, Box<Dif
     check(program, || run(leaked), effort)
 }
 
+/// Checks the program of a seed, which was written as Rust.
+///
+/// # Panics
+/// With the first difference.
+pub fn generated(profile: Profile, seed: u64, run: impl Fn() -> Outcome) {
+    let program = program(profile, seed);
+    if let Err(difference) = check(&program, run, &Effort::QUICK) {
+        panic!("{profile:?}, seed {seed}\n{difference}");
+    }
+}
+
 /// The smallest program that differs in the same way, as Rust, and what everybody said about it.
-fn explain(profile: Profile, seed: u64, program: Program, difference: &Difference, effort: &Effort) -> String {
+fn explain(
+    profile: Profile,
+    seed: u64,
+    program: Program,
+    difference: &Difference,
+    effort: &Effort,
+) -> String {
     let same = |candidate: &Program| {
         !is_known(candidate)
             && interpreted(candidate, effort).is_err_and(|other| other.class == difference.class)

@@ -66,7 +66,8 @@ impl Runner {
     }
 
     fn is_woken_by_those_it_starts(self) -> bool {
-        let starts = |thread: &ThreadId| self.program.started_by(*thread).is_some_and(|(by, _)| by == self.me);
+        let starts =
+            |thread: &ThreadId| self.program.started_by(*thread).is_some_and(|(by, _)| by == self.me);
         let mut started = (0..self.program.threads.len()).filter(starts);
         started.any(|thread| self.program.thread_has(thread, |op| *op == Op::Unpark(self.me)))
     }
@@ -145,7 +146,10 @@ impl Runner {
                     let runner = Runner { me: thread, ..self };
                     let handle = Handle::Scoped(scope.spawn(move || runner.run()));
                     self.started(thread, handle, &mut handles);
-                    if !self.program.has(|op| matches!(op, Op::Join(asked) | Op::IsFinished(asked) if *asked == thread)) {
+                    if !self
+                        .program
+                        .has(|op| matches!(op, Op::Join(asked) | Op::IsFinished(asked) if *asked == thread))
+                    {
                         handles.pop();
                     }
                 }
@@ -153,7 +157,9 @@ impl Runner {
             }),
             Op::Sleep(time) => thread::sleep(Duration::from_micros(*time)),
             Op::Yield => thread::yield_now(),
-            Op::ThreadLocal => LOCAL.with(|local| *local.borrow_mut() = Some(Bump(&world.atomics[0]))),
+            Op::ThreadLocal => LOCAL.with_borrow_mut(|local| {
+                local.get_or_insert_with(|| Bump(&world.atomics[0]));
+            }),
         }
     }
 

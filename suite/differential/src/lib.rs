@@ -9,6 +9,7 @@
 pub mod atomic;
 pub mod check;
 pub mod fuzz;
+pub mod generate;
 pub mod interpret;
 pub mod known;
 pub mod oracle;

@@ -311,7 +311,9 @@ impl Op {
 
 /// The operations, with those inside of others, in the order of the text.
 pub fn flat(body: &[Op]) -> Vec<&Op> {
-    body.iter().flat_map(|op| std::iter::once(op).chain(op.body().map_or(Vec::new(), |inner| flat(inner)))).collect()
+    body.iter()
+        .flat_map(|op| std::iter::once(op).chain(op.body().map_or(Vec::new(), |inner| flat(inner))))
+        .collect()
 }
 
 impl Program {

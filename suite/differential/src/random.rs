@@ -116,8 +116,12 @@ impl Profile {
         match self {
             Profile::Atomics => &[(Load, 5), (Store, 4), (Fetch, 4), (Exchange, 4), (Fence, 2), (Spin, 1)],
             Profile::Locks => &[(Lock, 6), (RwLock, 6), (Once, 3), (Barrier, 1), (Load, 2), (Store, 2)],
-            Profile::Condvar => &[(Wait, 4), (SetAndNotify, 4), (Notify, 1), (Lock, 2), (Load, 1), (Store, 1)],
-            Profile::Channels => &[(Send, 5), (Receive, 3), (TryReceive, 2), (DropEnd, 1), (Load, 1), (Store, 1)],
+            Profile::Condvar => {
+                &[(Wait, 4), (SetAndNotify, 4), (Notify, 1), (Lock, 2), (Load, 1), (Store, 1)]
+            }
+            Profile::Channels => {
+                &[(Send, 5), (Receive, 3), (TryReceive, 2), (DropEnd, 1), (Load, 1), (Store, 1)]
+            }
             Profile::Scopes => &[(Load, 4), (Store, 4), (Fetch, 1), (Lock, 2), (Unpark, 1), (Park, 1)],
             Profile::Arc => &[(Arc, 10), (Load, 1), (Store, 1)],
             Profile::Time => &[
@@ -132,7 +136,16 @@ impl Profile {
                 (Store, 2),
             ],
             Profile::Tls => &[(Local, 4), (Load, 4), (Store, 2), (Fetch, 1), (Lock, 1)],
-            Profile::Races => &[(Plain, 6), (Lock, 2), (RwLock, 1), (Load, 3), (Store, 3), (Fetch, 2), (Fence, 2), (Spin, 1)],
+            Profile::Races => &[
+                (Plain, 6),
+                (Lock, 2),
+                (RwLock, 1),
+                (Load, 3),
+                (Store, 3),
+                (Fetch, 2),
+                (Fence, 2),
+                (Spin, 1),
+            ],
             Profile::Mixed => &[
                 (Load, 3),
                 (Store, 3),
@@ -164,7 +177,8 @@ pub fn program(profile: Profile, seed: u64) -> Program {
     let integers = [Width::U8, Width::U16, Width::U32, Width::U64, Width::Usize];
     let atomics = vec![random.pick(&integers), random.pick(&Width::ALL)];
     let capacity = random.pick(&[None, None, Some(0), Some(1), Some(2)]);
-    let mut make = Make { random, profile, program: Program { atomics, capacity, barrier: 2, threads: Vec::new() } };
+    let mut make =
+        Make { random, profile, program: Program { atomics, capacity, barrier: 2, threads: Vec::new() } };
     make.threads();
     make.let_waits_end();
     make.program.repaired()
@@ -358,10 +372,13 @@ impl Make {
     /// Most of what is waited for is done by some other thread, so that not every wait is for ever.
     fn let_waits_end(&mut self) {
         for waiting in 0..self.program.threads.len() {
-            let ops: Vec<Op> = crate::program::flat(&self.program.threads[waiting]).into_iter().cloned().collect();
+            let ops: Vec<Op> =
+                crate::program::flat(&self.program.threads[waiting]).into_iter().cloned().collect();
             for op in ops {
                 let ends = match op {
-                    Op::SpinUntil(at, value, ..) => vec![Op::Store(at, value, self.random.pick(&[Release, SeqCst]))],
+                    Op::SpinUntil(at, value, ..) => {
+                        vec![Op::Store(at, value, self.random.pick(&[Release, SeqCst]))]
+                    }
                     Op::WaitWhileZero { mutex, .. } => {
                         let body = vec![Op::Replace(Mode::Mutex, mutex, 1)];
                         let set = Op::Locked { mode: Mode::Mutex, lock: mutex, only_try: false, body };
@@ -375,7 +392,8 @@ impl Make {
                 let other = self.random.below(self.program.threads.len());
                 let body = &self.program.threads[other];
                 // The barrier is met by as many as wait for it.
-                let met = matches!(op, Op::Barrier) && self.program.has(|op| *op == Op::Barrier) && waiting > 0;
+                let met =
+                    matches!(op, Op::Barrier) && self.program.has(|op| *op == Op::Barrier) && waiting > 0;
                 if other != waiting && !met && body.len() < 5 && self.random.chance(80) {
                     let place = self.random.below(body.len() + 1);
                     self.program.threads[other].splice(place..place, ends);

@@ -91,7 +91,8 @@ impl Repair<'_> {
                 if !inside.is_certain() {
                     return None;
                 }
-                let mut open: Vec<_> = threads.iter().copied().filter(|&thread| self.can_start(thread)).collect();
+                let mut open: Vec<_> =
+                    threads.iter().copied().filter(|&thread| self.can_start(thread)).collect();
                 self.started.extend(&open);
                 Some(Op::Scope(open.clone(), self.body(body, &mut open, inside)))
             }

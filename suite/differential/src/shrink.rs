@@ -69,7 +69,9 @@ fn smaller(body: &[Op]) -> Vec<Body> {
                 all.push(replace(index, vec![op]));
             }
         }
-        all.extend(simpler(op).into_iter().filter(|simpler| simpler != op).map(|op| replace(index, vec![op])));
+        all.extend(
+            simpler(op).into_iter().filter(|simpler| simpler != op).map(|op| replace(index, vec![op])),
+        );
     }
     all
 }
@@ -78,7 +80,9 @@ fn simpler(op: &Op) -> Vec<Op> {
     match op {
         Op::Load(at, _) => vec![Op::Load(*at, SeqCst)],
         Op::Store(at, value, _) => vec![Op::Store(*at, *value, SeqCst)],
-        Op::Fetch(change, at, value, _) => vec![Op::Load(*at, SeqCst), Op::Fetch(*change, *at, *value, SeqCst)],
+        Op::Fetch(change, at, value, _) => {
+            vec![Op::Load(*at, SeqCst), Op::Fetch(*change, *at, *value, SeqCst)]
+        }
         Op::CompareExchange(exchange) => vec![Op::Load(exchange.at, SeqCst)],
         Op::SpinUntil(at, value, _, _) => vec![Op::SpinUntil(*at, *value, SeqCst, false)],
         Op::Scope(threads, body) => (0..threads.len())

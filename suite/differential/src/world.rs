@@ -104,7 +104,8 @@ impl World {
             own: program.threads.iter().map(|_| Own::default()).collect(),
         }));
         // SAFETY: it is never freed, and nothing but its first atomic is accessed by this reference.
-        let first: Option<&'static Atomic> = unsafe { (&raw const world.atomics).as_ref() }.and_then(|all| all.first());
+        let first: Option<&'static Atomic> =
+            unsafe { (&raw const world.atomics).as_ref() }.and_then(|all| all.first());
         if let Some(first) = first {
             let lazy = |_| Lazy::new(Box::new(|| first.fetch(Change::Add, 1, SeqCst)));
             world.lazy_lock = many(program.onces(OnceKind::LazyLock)).map(lazy).collect();

@@ -7,57 +7,57 @@ use differential::fuzz::fuzz;
 use differential::random::Profile;
 
 fn agree(profile: Profile, seeds: u64) {
-    let table = fuzz(&[profile], 0..seeds, &Effort::QUICK, Duration::from_secs(20));
+    let table = fuzz(&[profile], 0..seeds, &Effort::QUICK, Duration::from_secs(6));
     println!("{table}");
     assert!(table.differences.is_empty(), "{} programs differ", table.differences.len());
 }
 
 #[test]
 fn atomics() {
-    agree(Profile::Atomics, 60);
+    agree(Profile::Atomics, 25);
 }
 
 #[test]
 fn locks() {
-    agree(Profile::Locks, 60);
+    agree(Profile::Locks, 25);
 }
 
 #[test]
 fn condvar() {
-    agree(Profile::Condvar, 60);
+    agree(Profile::Condvar, 25);
 }
 
 #[test]
 fn channels() {
-    agree(Profile::Channels, 60);
+    agree(Profile::Channels, 25);
 }
 
 #[test]
 fn scopes() {
-    agree(Profile::Scopes, 60);
+    agree(Profile::Scopes, 25);
 }
 
 #[test]
 fn arc() {
-    agree(Profile::Arc, 60);
+    agree(Profile::Arc, 25);
 }
 
 #[test]
 fn time() {
-    agree(Profile::Time, 60);
+    agree(Profile::Time, 25);
 }
 
 #[test]
 fn tls() {
-    agree(Profile::Tls, 60);
+    agree(Profile::Tls, 25);
 }
 
 #[test]
 fn races() {
-    agree(Profile::Races, 60);
+    agree(Profile::Races, 25);
 }
 
 #[test]
 fn mixed() {
-    agree(Profile::Mixed, 60);
+    agree(Profile::Mixed, 25);
 }

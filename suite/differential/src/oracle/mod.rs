@@ -84,4 +84,3 @@ pub fn known(program: &Program, freedom: Freedom, most_states: usize) -> Option<
     known.states = seen.len();
     Some(known)
 }
-

@@ -20,7 +20,8 @@ impl Model<'_> {
             }
             Op::Fetch(change, at, operand, order) => {
                 let width = self.program.atomics[at];
-                let old = self.change(state, thread, at, order, |old| width.fit(change.of(old, width.fit(operand))));
+                let old = self
+                    .change(state, thread, at, order, |old| width.fit(change.of(old, width.fit(operand))));
                 state.see(thread, old);
             }
             Op::CompareExchange(exchange) => {

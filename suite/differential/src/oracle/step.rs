@@ -305,7 +305,10 @@ fn can_time_out(code: &Code) -> bool {
     matches!(
         code,
         Code::Do(
-            Op::Sleep(_) | Op::ParkTimeout(_) | Op::ReceiveTimeout(_) | Op::WaitWhileZero { timeout: Some(_), .. }
+            Op::Sleep(_)
+                | Op::ParkTimeout(_)
+                | Op::ReceiveTimeout(_)
+                | Op::WaitWhileZero { timeout: Some(_), .. }
         )
     )
 }
