@@ -36,8 +36,13 @@ impl Effort {
     };
 
     /// What suits a long run.
-    pub const LONG: Effort =
-        Effort { states: 400_000, executions: 50_000, samples: 300, time: Duration::from_secs(2), all: true };
+    pub const LONG: Effort = Effort {
+        states: 400_000,
+        executions: 20_000,
+        samples: 200,
+        time: Duration::from_millis(500),
+        all: true,
+    };
 }
 
 /// One search: what it is called, and what it claims.
@@ -235,6 +240,7 @@ fn judge(program: &Program, way: &Way, said: &Said, least: &Known, most: &Known)
                 most
             } else if *ended
                 && !left_out.iter().any(|reason| BEYOND.iter().any(|beyond| reason.contains(beyond)))
+                && !least.is_vague
                 && !depends_on_the_moment(program)
             {
                 least

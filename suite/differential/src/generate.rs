@@ -8,6 +8,9 @@ use crate::known::is_known;
 use crate::random::{Profile, program};
 use crate::source::{PRELUDE, function};
 
+/// The seeds of the programs that are kept as Rust in this crate's own tests.
+pub const KEPT: std::ops::Range<u64> = 0..2;
+
 /// A file with a test for each profile and seed, but not for programs with something that is known to be wrong.
 pub fn tests(profiles: &[Profile], seeds: impl Iterator<Item = u64>) -> String {
     let mut text = format!(
@@ -54,4 +57,16 @@ pub fn write_crate(to: &Path, seeds: impl Iterator<Item = u64>, opt_level: u8) -
     fs::write(to.join("tests/programs.rs"), tests(&Profile::ALL, seeds))?;
     // The same versions of everything as here.
     fs::copy(here.join("../../Cargo.lock"), to.join("Cargo.lock")).map(drop)
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn tests_that_are_kept_are_those_of_today() {
+        let kept = include_str!("../tests/generated.rs");
+        let why = "write it anew: cargo run -p differential -- tests > suite/differential/tests/generated.rs";
+        assert!(tests(&Profile::ALL, KEPT) == kept, "{why}");
+    }
 }

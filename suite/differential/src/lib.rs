@@ -8,6 +8,7 @@
 
 pub mod atomic;
 pub mod check;
+pub mod fair;
 pub mod fuzz;
 pub mod generate;
 pub mod interpret;

@@ -1,12 +1,14 @@
 //! `cargo run -p differential -- generate --seed S --count N --opt-level O --out DIR`: writes a crate of tests whose programs are Rust, of N
 //! seeds from S on. `cargo raddle test --manifest-path DIR/Cargo.toml` runs them.
 //!
+//! `cargo run -p differential -- tests`: prints what `tests/generated.rs` has to be.
+//!
 //! `cargo run -p differential -- show PROFILE SEED`: prints one program, and what the brute force knows about it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use differential::generate::write_crate;
+use differential::generate::{KEPT, tests, write_crate};
 use differential::oracle::{Freedom, known};
 use differential::random::{Profile, program};
 use differential::source::source;
@@ -17,7 +19,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             eprintln!(
-                "{problem}\nuse `generate --seed 0 --count 10 --opt-level 0 --out DIR` or `show PROFILE SEED`"
+                "{problem}\nuse `generate --seed 0 --count 10 --opt-level 0 --out DIR`, `tests` or `show PROFILE SEED`"
             );
             ExitCode::from(2)
         }
@@ -27,6 +29,10 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("generate") => generate(&arguments[1..]),
+        Some("tests") => {
+            print!("{}", tests(&Profile::ALL, KEPT));
+            Ok(())
+        }
         Some("show") => show(&arguments[1..]),
         _ => Err("there is no such command".to_owned()),
     }

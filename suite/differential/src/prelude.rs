@@ -1,3 +1,4 @@
+#![cfg_attr(rustfmt, rustfmt_skip)]
 #![allow(unused, missing_docs, clippy::all, clippy::undocumented_unsafe_blocks)]
 
 use std::cell::{RefCell, UnsafeCell};

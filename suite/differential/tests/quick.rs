@@ -7,7 +7,7 @@ use differential::fuzz::fuzz;
 use differential::random::Profile;
 
 fn agree(profile: Profile, seeds: u64) {
-    let table = fuzz(&[profile], 0..seeds, &Effort::QUICK, Duration::from_secs(6));
+    let table = fuzz(&[profile], 0..seeds, &Effort::QUICK, Duration::from_secs(5));
     println!("{table}");
     assert!(table.differences.is_empty(), "{} programs differ", table.differences.len());
 }

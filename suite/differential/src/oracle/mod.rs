@@ -44,6 +44,8 @@ pub struct Known {
     pub outcomes: BTreeSet<Outcome>,
     /// What may go wrong.
     pub faults: BTreeSet<Fault>,
+    /// Whether threads time out at the same moment, so that it is not said in which order.
+    pub is_vague: bool,
     /// How many states there are.
     pub states: usize,
 }
@@ -63,7 +65,7 @@ pub fn known(program: &Program, freedom: Freedom, most_states: usize) -> Option<
         }
         model.steps(&state, &mut next);
         if next.is_empty() {
-            model.pass_time(&state, &mut next);
+            known.is_vague |= model.pass_time(&state, &mut next);
         }
         if next.is_empty() {
             known.faults.insert(Fault::Stuck);

@@ -84,7 +84,7 @@ impl Model<'_> {
     }
 
     pub(super) fn read(&self, state: &mut State, thread: ThreadId, cell: usize) {
-        let clock = state.threads[thread].clock;
+        let clock = self.access(state, thread);
         let cell = &mut state.cells[cell];
         state.raced |= !cell.written.is_before(&clock);
         cell.read.set(thread, clock.of(thread));
@@ -93,7 +93,7 @@ impl Model<'_> {
     }
 
     pub(super) fn write(&self, state: &mut State, thread: ThreadId, cell: usize, value: u64) {
-        let clock = state.threads[thread].clock;
+        let clock = self.access(state, thread);
         let cell = &mut state.cells[cell];
         state.raced |= !cell.written.is_before(&clock) || !cell.read.is_before(&clock);
         cell.written.set(thread, clock.of(thread));

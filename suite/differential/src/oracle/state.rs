@@ -74,6 +74,8 @@ pub struct Thread {
     pub(crate) arcs: u8,
     pub(crate) has_weak: bool,
     pub(crate) clock: Clock,
+    /// Whether others know its clock: what it accesses from then on is something new.
+    pub(crate) handed_on: bool,
     /// What an acquire fence would take over.
     pub(crate) read: Clock,
     /// What was known at the last release fence.

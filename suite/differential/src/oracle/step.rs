@@ -76,9 +76,11 @@ impl<'a> Model<'a> {
     }
 
     /// If nobody can go on, whoever waits for the shortest time does.
-    pub fn pass_time(&self, state: &State, next: &mut Vec<State>) {
+    ///
+    /// Tells whether there are several of them.
+    pub fn pass_time(&self, state: &State, next: &mut Vec<State>) -> bool {
         let waits = |thread: &Thread| thread.deadline.filter(|_| thread.phase == Phase::Asleep);
-        let Some(first) = state.threads.iter().filter_map(waits).min() else { return };
+        let Some(first) = state.threads.iter().filter_map(waits).min() else { return false };
         for (thread, code) in self.goes_on(state) {
             if waits(&state.threads[thread]) == Some(first) {
                 let before = next.len();
@@ -86,6 +88,7 @@ impl<'a> Model<'a> {
                 next[before..].iter_mut().for_each(|state| state.now = first);
             }
         }
+        next.len() > 1
     }
 
     fn time_out(&self, state: &State, thread: ThreadId, code: &Code, next: &mut Vec<State>) {
@@ -266,9 +269,17 @@ impl<'a> Model<'a> {
         if !self.tracks {
             return Clock::default();
         }
-        let clock = state.threads[thread].clock;
-        state.threads[thread].clock.tick(thread);
-        clock
+        state.threads[thread].handed_on = true;
+        state.threads[thread].clock
+    }
+
+    /// The time of an access to plain data.
+    pub(super) fn access(&self, state: &mut State, thread: ThreadId) -> Clock {
+        let thread_state = &mut state.threads[thread];
+        if std::mem::take(&mut thread_state.handed_on) {
+            thread_state.clock.tick(thread);
+        }
+        thread_state.clock
     }
 
     /// Takes over what another thread has handed on.
