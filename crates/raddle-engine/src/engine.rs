@@ -30,8 +30,8 @@ pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
 pub(crate) use self::along_graph::Shared;
 pub(crate) use self::checkpoint::Checkpoint;
-pub(crate) use self::flow::trapped;
 use self::fair::Fair;
+pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
 
 use std::cell::Cell;

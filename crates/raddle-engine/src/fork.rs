@@ -6,7 +6,7 @@
 
 use std::ptr;
 
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::left_out::LeftOut;
 use crate::schedule::Schedule;
 use crate::strategy::{Point, Strategy};
@@ -107,10 +107,10 @@ impl PointLog {
     }
 
     /// In the child: says how the execution went.
-    pub(crate) fn say(&self, outcome: &Outcome, engine: &Engine) {
+    pub(crate) fn say(&self, passed: bool, engine: &Engine) {
         let header = Header {
             finished: 1,
-            passed: u64::from(*outcome == Outcome::Passed),
+            passed: passed.into(),
             steps: engine.steps,
             switches: engine.switches,
             choices: engine.schedule.len() as u64,

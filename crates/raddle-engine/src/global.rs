@@ -15,6 +15,12 @@ use crate::thread::{KeyDestructor, Threads};
 /// As many keys as glibc has (`PTHREAD_KEYS_MAX`).
 pub(crate) const MAX_KEYS: usize = 1024;
 
+/// The binary logarithm of the length of a line, in bytes.
+pub const LINE: u32 = 6;
+
+/// How many lines are told apart.
+pub const LINES: usize = 1 << 16;
+
 /// The engine's only mutable static.
 #[repr(C, align(4096))]
 #[allow(missing_debug_implementations, reason = "never printed")]
@@ -27,8 +33,8 @@ pub struct Global {
     pub announced: Cell<bool>,
     /// Whether plain accesses are of interest: while an exploration runs.
     pub wants_announcements: Cell<bool>,
-    /// Whether a thread of this execution has accessed the stack or the thread-locals of another.
-    pub stacks_are_shared: Cell<bool>,
+    /// For each line of stacks and thread-locals, by [`Global::line`]: whether a thread has accessed such a line of another.
+    pub shared_lines: [Cell<bool>; LINES],
     /// Whether allocations are of interest: while data races are looked for, or an execution is recorded.
     pub wants_allocations: Cell<bool>,
     /// Whether atomic accesses note their callers' registers: while the search is exhaustive.
@@ -63,6 +69,14 @@ pub struct Global {
     pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
 }
 
+impl Global {
+    /// The number of the line at an address. Some lines share their number: what is said of one then holds for all of them.
+    #[inline(always)]
+    pub const fn line(address: usize) -> usize {
+        (address >> LINE) % LINES
+    }
+}
+
 /// What a function has in registers when it calls another: where its return address was put, and what the other must preserve.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -93,7 +107,7 @@ pub static GLOBAL: Global = Global {
     instrumented: Cell::new(false),
     announced: Cell::new(false),
     wants_announcements: Cell::new(false),
-    stacks_are_shared: Cell::new(false),
+    shared_lines: [const { Cell::new(false) }; LINES],
     wants_allocations: Cell::new(false),
     wants_registers: Cell::new(false),
     registers: Cell::new(Registers::EMPTY),

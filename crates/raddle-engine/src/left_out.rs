@@ -81,7 +81,9 @@ impl LeftOut {
     /// Whether other kinds of search may try some of it.
     pub fn is_for_others(self) -> bool {
         use Reason::{IsFinished, LongExecutions, ThreadIds, Timeouts, YieldingLoops};
-        self.iter().any(|reason| matches!(reason, IsFinished | LongExecutions | ThreadIds | Timeouts | YieldingLoops))
+        self.iter().any(|reason| {
+            matches!(reason, IsFinished | LongExecutions | ThreadIds | Timeouts | YieldingLoops)
+        })
     }
 
     /// The reasons.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::estimate::Prospect;
-use crate::engine::{Backend, Engine, Limits, Outcome, Suppress};
+use crate::engine::{Backend, Engine, Limits, Outcome, RaceDetector, Suppress};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::Exhaustive;
@@ -134,6 +134,8 @@ pub struct SearchReport {
     pub anew: bool,
     /// Whether the strategy has explored all it can reach.
     pub complete: bool,
+    /// The same, whatever was left out. Set by whoever decides about completeness.
+    pub exhausted: bool,
     /// What was left out: if there is anything, what was explored is not everything.
     pub left_out: LeftOut,
     /// Events of all executions made in this process.
@@ -251,6 +253,7 @@ impl<'a> Search<'a> {
                 (*engine).memory = Some(Box::new(Memory::new(config.memory)));
             }
             if config.races {
+                RaceDetector::forget_sharing();
                 (*engine).detector = Some(Box::default());
             }
         }
@@ -534,11 +537,12 @@ impl<'a> Search<'a> {
                 let scripted = Exhaustive::scripted(self.config.memory, schedule.clone());
                 (*self.engine).exhaustive = Some(Box::new(scripted));
             }
-            let strategy =
-                std::mem::replace(&mut (*self.engine).strategy, Box::new(Scripted::new(schedule.clone())));
+            let script = || Box::new(Scripted::new(schedule.clone()));
+            let strategy = std::mem::replace(&mut (*self.engine).strategy, script());
             let random = (*self.engine).follow(schedule);
             let mut outcome = Outcome::Again;
-            while outcome == Outcome::Again {
+            while outcome == Outcome::Again || (*self.engine).has_learned_of_sharing() {
+                (*self.engine).strategy = script();
                 if let Some(script) = &mut (*self.engine).exhaustive {
                     script.begin();
                 }
@@ -583,7 +587,27 @@ impl<'a> Search<'a> {
             report.blocked += 1;
             return None;
         }
-        (outcome != Outcome::Passed).then(|| self.found(outcome, execution))
+        self.failure(outcome, execution, body, judge)
+    }
+
+    /// The failure of the execution that has just been made, if it fails: perhaps only when it is made again, because only now it is
+    /// known which lines of stacks threads share.
+    fn failure(
+        &mut self,
+        outcome: Outcome,
+        execution: u64,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> Option<Found> {
+        // SAFETY: the engine lives as long as `self`.
+        let again = unsafe { (*self.engine).has_learned_of_sharing().then(|| (*self.engine).choices()) };
+        match again {
+            Some(schedule) => {
+                let found = Found { execution, ..self.rerun(&schedule, body, judge) };
+                (found.outcome != Outcome::Passed).then_some(found)
+            }
+            None => (outcome != Outcome::Passed).then(|| self.found(outcome, execution)),
+        }
     }
 
     /// Makes the execution in a child. If it fails there, it is made once more in this process, which is still as it was.
@@ -604,9 +628,11 @@ impl<'a> Search<'a> {
             unsafe { (*self.engine).points = Some(*points) };
             let outcome = self.execute(body, judge);
             // SAFETY: as above.
-            let engine = unsafe { &*self.engine };
-            if let Some(log) = &engine.points {
-                log.say(&outcome, engine);
+            let log = unsafe { (*self.engine).points.take() };
+            let passed = self.failure(outcome, execution, body, judge).is_none();
+            if let Some(log) = log {
+                // SAFETY: as above.
+                log.say(passed, unsafe { &*self.engine });
             }
         });
         // SAFETY: as above.

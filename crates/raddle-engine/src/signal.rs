@@ -207,7 +207,8 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
             (*engine).expired = true;
             // At its next event the execution goes on fairly, with new time. That may be some way off.
             let had_grace = (*engine).fair_since().is_some()
-                || (*engine).ticks > (*engine).limits.max_ticks.saturating_add((*engine).limits.max_ticks / 2);
+                || (*engine).ticks
+                    > (*engine).limits.max_ticks.saturating_add((*engine).limits.max_ticks / 2);
             if had_grace && !GLOBAL.in_engine.get() {
                 trap(engine, context, Outcome::TimeLimit);
             }

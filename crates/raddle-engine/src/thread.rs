@@ -136,6 +136,8 @@ pub struct Run {
     pub(crate) registers: Registers,
     /// Scopes for which it has done what they wait for, and which have not ended, if the search is exhaustive.
     pub(crate) leaves: Vec<Leave>,
+    /// The thread whose handle it dropped last, if a scope does not know yet that this is over.
+    pub(crate) dropped_handle: Option<ThreadId>,
     /// How many threads it has made.
     pub(crate) children: u32,
     /// Which of the threads that its parent made it is like.
@@ -196,6 +198,7 @@ impl Default for Run {
             rounds: Rounds::default(),
             registers: Registers::EMPTY,
             leaves: Vec::new(),
+            dropped_handle: None,
             children: 0,
             kind: None,
             makes: None,
@@ -318,6 +321,7 @@ impl VThread {
         self.spin.reset();
         self.rounds.reset();
         self.leaves.clear();
+        self.dropped_handle = None;
         self.children = 0;
         self.dropping = None;
         self.counted_exactly = false;

@@ -2,7 +2,7 @@
 //!
 //! Plain accesses are no events: nobody is chosen at them. They are checked for data races and for memory that is gone.
 //! There are many of them, so each symbol first looks whether it has to do anything: whether an exploration wants to know,
-//! whether the access is to anything but the thread's own stack, which others have not accessed, whether the code there is known
+//! whether the access is to anything but lines of the thread's own stack that others have not accessed, whether the code there is known
 //! to be bookkeeping ([`Looks::NO_CONCERN`]), and whether the access is the one that was announced just before. Only then is the
 //! thread asked whether it is a virtual one.
 
@@ -10,7 +10,7 @@ use std::arch::naked_asm;
 use std::ffi::c_void;
 
 use raddle_engine::fault::AccessKind;
-use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
+use raddle_engine::global::{GLOBAL, Global, LINE, LINES, PROBE, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, Caller};
 use raddle_engine::site::Looks;
 use raddle_engine::stack::SLOT;
@@ -32,7 +32,11 @@ macro_rules! announcements {
                 "xor rax, rsp",
                 "shr rax, {slot}",
                 "jne 2f",
-                "cmp byte ptr [rip + {global} + {shared}], 0",
+                "mov eax, edi",
+                "shr eax, {line}",
+                "and eax, {lines} - 1",
+                "lea rcx, [rip + {global} + {shared}]",
+                "cmp byte ptr [rcx + rax], 0",
                 "je 3b",
                 "2:",
                 "mov rsi, [rsp]",
@@ -52,7 +56,9 @@ macro_rules! announcements {
                 "jmp {check}",
                 global = sym GLOBAL,
                 wanted = const std::mem::offset_of!(Global, wants_announcements),
-                shared = const std::mem::offset_of!(Global, stacks_are_shared),
+                shared = const std::mem::offset_of!(Global, shared_lines),
+                line = const LINE,
+                lines = const LINES,
                 slot = const SLOT.trailing_zeros(),
                 text_start = const std::mem::offset_of!(Global, text_start),
                 text_len = const std::mem::offset_of!(Global, text_len),

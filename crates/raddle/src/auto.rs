@@ -13,8 +13,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use raddle_engine::{LeftOut, SearchReport};
 use raddle_engine::search::Effort;
+use raddle_engine::{LeftOut, SearchReport};
 
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 
@@ -211,7 +211,7 @@ pub(crate) struct Portfolio {
     /// Whether an exhaustive search could not follow the program.
     given_up: bool,
     /// Whether one came to its end, be it by assumptions.
-    ended: bool,
+    pub(crate) ended: bool,
     /// How many events an execution makes, by the first search.
     events: Option<u64>,
 }

@@ -310,6 +310,7 @@ impl Explorer {
             blocked: report.blocked,
             exceeded: report.exceeded,
             complete: report.complete,
+            exhausted: report.exhausted,
             left_out: report.left_out.iter().map(|reason| reason.text()).collect(),
             estimate: report.estimate.filter(|_| !report.complete),
             outcomes,
@@ -377,6 +378,7 @@ fn search(
     }
     if options.strategy != Strategy::Auto {
         let mut report = search_once(&options, &config, at, exploration, run, judge)?;
+        report.exhausted = report.complete;
         report.complete &= report.left_out.is_empty();
         return Ok((report, options.seed, Vec::new()));
     }
@@ -404,6 +406,7 @@ fn search(
     }
     all.elapsed = begin.elapsed();
     all.complete = portfolio.is_complete(&options);
+    all.exhausted = portfolio.ended || all.complete;
     all.left_out = portfolio.left_out;
     if let Some(exhausted) = exhausted.filter(|_| all.complete)
         && has_more(&all.kinds, &exhausted)
@@ -421,7 +424,8 @@ fn search(
 
 /// Whether there are executions of a kind of which there are none among others.
 fn has_more(counts: &[u64], others: &[u64]) -> bool {
-    let is_new = |(kind, &count): (usize, &u64)| count > 0 && others.get(kind).is_none_or(|&other| other == 0);
+    let is_new =
+        |(kind, &count): (usize, &u64)| count > 0 && others.get(kind).is_none_or(|&other| other == 0);
     counts.iter().enumerate().any(is_new)
 }
 

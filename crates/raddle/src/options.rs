@@ -291,7 +291,9 @@ pub(crate) fn also(text: &str) -> Result<Vec<Also>, String> {
     let find = |part: &str| ALSO.iter().find(|(name, _)| *name == part).map(|&(_, also)| also);
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts
-        .map(|part| find(part).ok_or_else(|| "use `spurious-wake-ups`, `timeouts`, `random-bytes`".to_owned()))
+        .map(|part| {
+            find(part).ok_or_else(|| "use `spurious-wake-ups`, `timeouts`, `random-bytes`".to_owned())
+        })
         .collect()
 }
 

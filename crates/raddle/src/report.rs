@@ -17,10 +17,12 @@ pub struct Report<T> {
     /// Explorations that were cut, and executions that are not counted, because they take more than the
     /// [`preemptions`](crate::Explorer::preemptions) asked for. If there are none, the bound did not matter.
     pub exceeded: u64,
-    /// Whether every execution within the bounds was made. Not if a loop that yields was taken to wait, though it may count its
-    /// rounds.
+    /// Whether every execution within the bounds was made: whether the search is [`exhausted`](Self::exhausted) and nothing is
+    /// [left out](Self::left_out).
     pub complete: bool,
-    /// What was not tried although it is possible, if there is anything: then the exploration is not complete.
+    /// Whether an exhaustive search came to its end: whether all was made that it tries.
+    pub exhausted: bool,
+    /// What was not tried although it is possible.
     pub left_out: Vec<&'static str>,
     /// About how many executions there are, if an exhaustive search ended early that took long enough to be estimated. That
     /// is the mean of a few hundred random descents into the tree of the search: the order of magnitude, not more.

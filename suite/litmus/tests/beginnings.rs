@@ -121,7 +121,7 @@ fn all_that_a_program_remembers() {
             assert_eq!((called.get(), borrowed.borrow().len()), (1, 4));
             (logs, first, random(), begin.elapsed())
         });
-        assert!(report.complete);
+        assert!(report.exhausted);
         assert_eq!((report.executions, report.outcomes.len() as u64), (ORDERS, ORDERS), "{model:?}");
         let orders: BTreeSet<_> = report.outcomes.keys().map(|outcome| &outcome.0).collect();
         assert_eq!(orders.len() as u64, ORDERS, "{model:?}");
@@ -152,7 +152,7 @@ fn threads_that_wait_for_each_other_and_for_the_clock() {
             });
             turns.into_inner().unwrap()
         });
-        assert!(report.complete);
+        assert!(report.exhausted);
         assert_eq!(report.outcomes.len(), 6, "{model:?}");
     }
 }

@@ -44,7 +44,7 @@ fn agrees_with_interleavings<T: Ord + Clone + std::fmt::Debug>(body: impl Fn() -
         let bounded = Strategy::Bounded(most);
         let interleavings = Explorer::new().strategy(bounded).executions(u64::MAX).run(&body);
         let executions = explorer(Model::Sc).preemptions(most).run(&body);
-        assert!(executions.complete);
+        assert!(executions.exhausted);
         assert!(executions.executions <= interleavings.executions);
         assert_eq!(
             executions.outcomes.keys().collect::<Vec<_>>(),

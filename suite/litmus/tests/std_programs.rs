@@ -21,7 +21,9 @@ use raddle::Allocation;
 fn outcomes<T: Ord + Clone + Debug>(model: Model, body: impl Fn() -> T) -> BTreeMap<T, u64> {
     let [one, other] = [Allocation::Quarantine, Allocation::Reuse].map(|allocation| {
         let report = explorer(model).allocation(allocation).run(&body);
-        assert!(report.complete, "{model:?}, {allocation:?}: not complete after {}", report.executions);
+        assert!(report.exhausted, "{model:?}, {allocation:?}: not exhausted after {}", report.executions);
+        let is_wake_up = |left_out: &&str| left_out.contains("wake-ups");
+        assert!(report.left_out.iter().all(|left_out| is_wake_up(left_out)), "{:?}", report.left_out);
         report.outcomes
     });
     assert_eq!(one, other, "{model:?}: what comes of it depends on where memory comes from");

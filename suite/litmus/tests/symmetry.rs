@@ -35,7 +35,7 @@ fn run<T: Ord + Send>(
 fn compare<T: Ord + Clone + std::fmt::Debug>(model: Model, program: impl Fn(bool) -> T) -> (u64, u64) {
     let explore = |alike| {
         let report = explorer(model).run(|| program(alike));
-        assert!(report.complete);
+        assert!(report.exhausted);
         (report.executions, report.outcomes.into_keys().collect::<BTreeSet<T>>())
     };
     let ((all, outcomes), (some, same)) = (explore(false), explore(true));

@@ -41,7 +41,8 @@ pub(crate) fn compile(
     target: &str,
     directory: &Path,
 ) -> Result<Passthrough> {
-    let name = format!("passthrough-{}", key(&[SOURCE, ENTRIES, entries::PROBE, ARGS, &version.verbose, target]));
+    let name =
+        format!("passthrough-{}", key(&[SOURCE, ENTRIES, entries::PROBE, ARGS, &version.verbose, target]));
     let library = directory.join(format!("lib{name}.rlib"));
     let list = directory.join(format!("{name}.wrapped"));
     if library.exists()

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Engine, Outcome};
 use crate::event::Order;
 use crate::fault::{Access, AccessKind, Fault};
-use crate::global::{GLOBAL, Global};
+use crate::global::{GLOBAL, Global, LINE, LINES};
 use crate::graph::event::{Access as Step, Event, EventId};
 use crate::hooks::Caller;
 use crate::isolate::heap::{self, Block, Record, Refusal};
@@ -21,9 +21,9 @@ use crate::trace::{Action, CallFrame};
 #[derive(Debug, Default)]
 pub(crate) struct RaceDetector {
     pub(crate) races: Races,
-    /// The threads whose stacks and thread-locals others have accessed: until then, their own accesses to them cannot
-    /// race.
-    shared: Vec<bool>,
+    /// Whether a thread has accessed a line of another's stack or thread-locals in which the owner's accesses were not noted before.
+    /// Then a race may have been missed, and the execution is made again.
+    learned: bool,
     /// Whether races at a code address are none of the user's concern, by what was said of it before.
     suppressed: HashMap<Calls, bool>,
     /// What each event of an execution graph hands on, and the latest event and its time: graphs do not contain all that
@@ -48,7 +48,6 @@ struct Sent {
 #[derive(Debug, Default)]
 pub(super) struct Accesses {
     races: race::SoFar,
-    shared: Vec<bool>,
     messages: Vec<Sent>,
     sent: usize,
 }
@@ -61,9 +60,7 @@ impl Engine {
     pub(super) fn forget_accesses(&mut self) {
         if let Some(detector) = &mut self.detector {
             detector.races.begin();
-            detector.shared.clear();
             detector.sent = 0;
-            GLOBAL.stacks_are_shared.set(false);
         }
     }
 
@@ -84,8 +81,22 @@ impl Engine {
         if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw | Site::MarkedCount) {
             let (address, size) = (place.address, place.size.into());
             let access = Access { thread: self.current, address, size, kind };
+            if let (Some(owner), Some(detector)) = (stack::owner(address), &mut self.detector) {
+                detector.is_private(owner, access);
+            }
             self.look_for_races(access, caller, time, heap::record_of(address));
         }
+    }
+
+    /// Whether the execution has to be made again, because accesses of threads to their own stacks were not noted that another thread
+    /// turned out to share.
+    pub(crate) fn has_learned_of_sharing(&mut self) -> bool {
+        let learned = self.detector.as_mut().is_some_and(|detector| std::mem::take(&mut detector.learned));
+        if learned && let Some(graphs) = &mut self.exhaustive {
+            // Executions that begin there lack these accesses, too.
+            graphs.forget_kept();
+        }
+        learned
     }
 
     /// The current thread has made an event of an execution graph.
@@ -122,7 +133,9 @@ impl Engine {
             Step::Spawn(child) => sync.spawn(thread, child),
             Step::Join(other) => sync.join(thread, other),
             Step::LeaveScope => sync.store(thread, Order::Release, message),
-            Step::EndScope(_) | Step::Woken => source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source)),
+            Step::EndScope(_) | Step::Woken => {
+                source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source))
+            }
             _ if event.written.is_none() => {
                 source.into_iter().for_each(|from| sync.load(thread, order, from))
             }
@@ -155,7 +168,7 @@ impl Engine {
         if let Some(owner) = stack::owner(address) {
             // Nothing else can be wrong with it.
             let Some(detector) = &mut self.detector else { return };
-            if detector.is_private(owner, self.current) {
+            if detector.is_private(owner, Access { thread: self.current, address, size, kind }) {
                 return;
             }
         } else {
@@ -414,7 +427,6 @@ impl RaceDetector {
     /// Says what is known now.
     pub(super) fn so_far(&mut self, known: &mut Accesses) {
         self.races.so_far(&mut known.races);
-        known.shared.clone_from(&self.shared);
         Sent::copy(&self.messages[..self.sent], &mut known.messages);
         known.sent = self.sent;
     }
@@ -422,33 +434,49 @@ impl RaceDetector {
     /// The execution, which has just begun, has made the accesses that are known.
     pub(super) fn take_up(&mut self, known: &Accesses) {
         self.races.take_up(&known.races);
-        self.shared.clone_from(&known.shared);
-        GLOBAL.stacks_are_shared.set(self.shared.contains(&true));
         Sent::copy(&known.messages[..known.sent], &mut self.messages);
         self.sent = known.sent;
     }
 
-    /// Whether an access to the memory of thread `owner` cannot race. From the first access of another thread on, all can.
+    /// Whether an access to the memory of thread `owner` cannot race: the thread's own access to lines that no other thread has accessed in
+    /// any execution of the search.
     #[inline(always)]
-    fn is_private(&mut self, owner: usize, current: ThreadId) -> bool {
-        let shared = self.shared.get(owner).copied().unwrap_or(false);
-        if owner == usize::from(current) {
-            return !shared;
+    fn is_private(&mut self, owner: usize, Access { thread, address, size, .. }: Access) -> bool {
+        if owner != usize::from(thread) {
+            self.share(address, size);
+            return false;
         }
-        if !shared {
-            self.share(owner);
+        let (first, last) = (Global::line(address), Global::line(address + size - 1));
+        if first == last {
+            return !GLOBAL.shared_lines[first].get();
         }
-        false
+        !lines(address, size).any(|line| GLOBAL.shared_lines[line].get())
     }
 
-    #[cold]
-    fn share(&mut self, owner: usize) {
-        if self.shared.len() <= owner {
-            self.shared.resize(owner + 1, false);
+    /// A thread accesses the memory of another.
+    #[inline(always)]
+    fn share(&mut self, address: usize, size: usize) {
+        // An announced access is looked up by the line in which it begins.
+        let begin = address - (MOST_ANNOUNCED - 1);
+        for line in lines(begin, address + size - begin) {
+            self.learned |= !GLOBAL.shared_lines[line].replace(true);
         }
-        self.shared[owner] = true;
-        GLOBAL.stacks_are_shared.set(true);
     }
+
+    /// Begins a search: nothing is shared that is known of.
+    pub(crate) fn forget_sharing() {
+        GLOBAL.shared_lines.iter().for_each(|line| line.set(false));
+    }
+}
+
+/// The most bytes that are announced as one access of a fixed size.
+const MOST_ANNOUNCED: usize = 16;
+
+/// The numbers of the lines in which so many bytes lie.
+#[inline(always)]
+fn lines(address: usize, size: usize) -> impl Iterator<Item = usize> {
+    let all = address >> LINE..=(address + size - 1) >> LINE;
+    all.map(|line| line % LINES)
 }
 
 /// The innermost calls around an access.

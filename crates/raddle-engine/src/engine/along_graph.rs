@@ -478,7 +478,8 @@ impl Engine {
             } else {
                 // In which order events are added makes no difference, but a thread might go on for ever.
                 let is_patient = self.in_a_row < MOST_ADDED_IN_A_ROW;
-                let goes_on = self.threads[current as usize].state == thread::State::Runnable && runs(&current);
+                let goes_on =
+                    self.threads[current as usize].state == thread::State::Runnable && runs(&current);
                 if goes_on && is_patient {
                     self.in_a_row += 1;
                     return Some(current);

@@ -124,7 +124,7 @@ impl Exhaustive {
 
     /// Chooses at every fork; None if the latest execution is where that leads.
     fn choose(&mut self, descent: &mut Descent) -> Option<Work> {
-        let mut noted = std::mem::take(&mut self.frames.last_mut()?.work);
+        let mut noted = self.noted_ways();
         let mut from = 0;
         while let Some(&Work { at, .. }) = noted.get(from) {
             let ways = noted[from..].iter().take_while(|work| work.at == at).count();

@@ -485,12 +485,45 @@ impl Exhaustive {
         if event.is_rmw() && !self.read_is_consistent(&event) {
             return false;
         }
+        if let Some(taken) = self.taker(work) {
+            self.note_revisits(&event, work.rank, Some(taken));
+            return false;
+        }
         if event.writes() {
             self.note_revisits(&event, work.rank, None);
         }
         let frame = self.frames.last_mut().expect("the work is of a frame");
         let id = frame.graph.push(event, work.rank);
         frame.graph.is_consistent(id, &mut self.scratch)
+    }
+
+    /// The read-modify-write that has taken what the event of some work wants to take: it would have to come later. Which ways that comes
+    /// to is found out when the work is taken up, since there may be a great many.
+    fn taker(&self, work: &Work) -> Option<EventId> {
+        let is_new = work.revisit.is_none() && work.event.is_rmw();
+        if is_new { self.graph().taken_by(work.event.place, work.rank - 1) } else { None }
+    }
+
+    /// Takes out all that is noted on the latest graph, way by way.
+    pub(super) fn noted_ways(&mut self) -> Vec<Work> {
+        let noted = std::mem::take(&mut self.frame_mut().work);
+        let whole = self.graph().clone();
+        let mut ways = Vec::new();
+        for work in noted.into_iter().rev() {
+            self.graph_mut().truncate(work.at as usize);
+            match self.taker(&work) {
+                None => ways.push(work),
+                Some(taken) => {
+                    if self.read_is_consistent(&work.event) {
+                        self.note_revisits(&work.event, work.rank, Some(taken));
+                    }
+                    ways.append(&mut self.frame_mut().work);
+                }
+            }
+        }
+        *self.graph_mut() = whole;
+        ways.reverse();
+        ways
     }
 
     /// Whether the event could be added if it only read.
@@ -680,9 +713,10 @@ impl Exhaustive {
         let graph = self.graph();
         let made = graph.events[..self.made].iter().rev();
         let latest = made.into_iter().find(|event| matches!(event.access, Access::Spawn(_)));
-        let own = graph.threads.get(usize::from(thread)).and_then(|events| {
-            events.iter().rev().find(|&&id| (id as usize) < self.made).copied()
-        });
+        let own = graph
+            .threads
+            .get(usize::from(thread))
+            .and_then(|events| events.iter().rev().find(|&&id| (id as usize) < self.made).copied());
         match (latest, own) {
             (Some(latest), Some(own)) => covers(graph.prefix.row(own as usize), latest),
             _ => true,
@@ -865,15 +899,7 @@ impl Exhaustive {
                 continue;
             }
             event.set_source(write, value);
-            let taken = if event.writes() { graph.taken_by(place, rank) } else { None };
-            match taken {
-                None => self.note(event, rank + 1, None),
-                Some(taken) => {
-                    if self.read_is_consistent(&event) {
-                        self.note_revisits(&event, rank + 1, Some(taken));
-                    }
-                }
-            }
+            self.note(event, rank + 1, None);
         }
     }
 

@@ -48,6 +48,8 @@ use crate::thread::ThreadId;
 pub(crate) struct Graph {
     pub(crate) model: Model,
     pub(crate) events: Vec<Event>,
+    /// How each event is linked to others that access its place.
+    links: Vec<Links>,
     /// The events of each thread.
     threads: Vec<Vec<EventId>>,
     places: Vec<Place>,
@@ -73,6 +75,23 @@ pub(crate) struct Graph {
     fenced: Views,
 }
 
+/// What finds accesses of a place without looking through all of them.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    /// Where a write stands among those of its place, from 1.
+    rank: u32,
+    /// The newest event that reads from this write.
+    reader: EventId,
+    /// For a read: the one before it that reads from the same write.
+    other_reader: EventId,
+    /// For a read: the one before it by the same thread, of the same place.
+    earlier_read: EventId,
+}
+
+impl Links {
+    const NONE: Links = Links { rank: 0, reader: NONE, other_reader: NONE, earlier_read: NONE };
+}
+
 /// The accesses to one place.
 #[derive(Clone, Debug, Default)]
 struct Place {
@@ -82,6 +101,10 @@ struct Place {
     co: Vec<EventId>,
     /// The reads, read-modify-writes among them.
     reads: Vec<EventId>,
+    /// The newest event that reads the initial value.
+    reader_of_init: Option<EventId>,
+    /// The newest read of each thread that has read the place.
+    newest_reads: Vec<(ThreadId, EventId)>,
     /// The events that gave up handles, if the place is a count of them.
     drops: Vec<EventId>,
 }
@@ -97,6 +120,7 @@ impl Graph {
         let mut graph = Graph {
             model,
             events: Vec::new(),
+            links: Vec::new(),
             threads: Vec::new(),
             places: Vec::new(),
             leaders: Vec::new(),
@@ -117,6 +141,7 @@ impl Graph {
 
     pub(crate) fn clear(&mut self) {
         self.events.clear();
+        self.links.clear();
         self.by_stamp.clear();
         self.next_stamp = 0;
         self.sc = 0;
@@ -127,6 +152,8 @@ impl Graph {
         for place in &mut self.places {
             place.co.clear();
             place.reads.clear();
+            place.reader_of_init = None;
+            place.newest_reads.clear();
             place.drops.clear();
         }
         let width = self.width;
@@ -226,13 +253,23 @@ impl Graph {
         match write {
             INIT => 0,
             write => {
-                1 + self
-                    .co(place)
-                    .iter()
-                    .rposition(|&other| other == write)
-                    .expect("it is a write of the place")
+                let rank = self.links[write as usize].rank as usize;
+                debug_assert_eq!(self.at_rank(place, rank), write);
+                rank
             }
         }
+    }
+
+    /// The events that read from a write of the place, newest first. Notes that a thread waits are among them.
+    fn readers(&self, place: PlaceId, write: EventId) -> impl Iterator<Item = EventId> {
+        let newest = match write {
+            INIT => self.places.get(place as usize).and_then(|place| place.reader_of_init),
+            write => Some(self.links[write as usize].reader),
+        };
+        let reader = |id: EventId| (id != NONE).then_some(id);
+        std::iter::successors(newest.and_then(reader), move |&id| {
+            reader(self.links[id as usize].other_reader)
+        })
     }
 
     /// The write at a rank.
@@ -300,17 +337,12 @@ impl Graph {
     }
 
     fn floor_of(&self, view: &[u32], place: PlaceId) -> usize {
-        let co = self.co(place);
-        let mut floor =
-            co.iter().rposition(|&write| covers(view, self.event(write))).map_or(0, |index| index + 1);
-        for &read in self.reads(place) {
-            let read = self.event(read);
-            if !read.waits && read.rf != INIT && covers(view, read) {
-                let rank = self.rank(place, read.rf);
-                floor = floor.max(rank);
-            }
-        }
-        floor
+        let is_seen = |id: EventId| {
+            let event = self.event(id);
+            !event.waits && covers(view, event)
+        };
+        let is_known = |&write: &EventId| is_seen(write) || self.readers(place, write).any(is_seen);
+        self.co(place).iter().rposition(is_known).map_or(0, |index| index + 1)
     }
 
     /// The read-modify-write that took this write, if one did.
@@ -344,12 +376,14 @@ impl Graph {
         }
         let last = self.threads[thread].last().copied();
         self.push_views(&event, last.map(|last| last as usize));
+        self.links.push(Links::NONE);
         if event.place != NONE {
             if event.reads() {
-                self.place_mut(event.place).reads.push(id);
+                self.link_read(id, &event);
             }
             if event.writes() && !event.waits {
                 self.place_mut(event.place).co.insert(rank - 1, id);
+                self.renumber(event.place, rank);
             }
             if event.access == Access::Drop {
                 self.place_mut(event.place).drops.push(id);
@@ -362,6 +396,48 @@ impl Graph {
         }
         self.events.push(event);
         id
+    }
+
+    /// Says where the writes of a place stand, from a rank on.
+    fn renumber(&mut self, place: PlaceId, from: usize) {
+        let Graph { places, links, .. } = self;
+        for (index, &write) in places[place as usize].co.iter().enumerate().skip(from - 1) {
+            links[write as usize].rank = index as u32 + 1;
+        }
+    }
+
+    fn link_read(&mut self, id: EventId, event: &Event) {
+        self.place_mut(event.place).reads.push(id);
+        let Graph { places, links, .. } = self;
+        let place = &mut places[event.place as usize];
+        let other_reader = match event.rf {
+            INIT => place.reader_of_init.replace(id).unwrap_or(NONE),
+            source => std::mem::replace(&mut links[source as usize].reader, id),
+        };
+        let earlier_read = match place.newest_reads.iter_mut().find(|(thread, _)| *thread == event.thread) {
+            Some((_, newest)) => std::mem::replace(newest, id),
+            None => {
+                place.newest_reads.push((event.thread, id));
+                NONE
+            }
+        };
+        links[id as usize] = Links { other_reader, earlier_read, ..Links::NONE };
+    }
+
+    /// Forgets the newest event of all, which reads.
+    fn unlink_read(&mut self, id: EventId, event: &Event) {
+        let Graph { places, links, .. } = self;
+        let place = &mut places[event.place as usize];
+        debug_assert_eq!(place.reads.last(), Some(&id));
+        place.reads.pop();
+        let Links { other_reader, earlier_read, .. } = links[id as usize];
+        match event.rf {
+            INIT => place.reader_of_init = Some(other_reader),
+            source => links[source as usize].reader = other_reader,
+        }
+        if let Some((_, newest)) = place.newest_reads.iter_mut().find(|(thread, _)| *thread == event.thread) {
+            *newest = earlier_read;
+        }
     }
 
     fn push_views(&mut self, event: &Event, last: Option<usize>) {
@@ -443,21 +519,19 @@ impl Graph {
                 self.by_stamp.remove(at);
             }
             if event.place != NONE {
-                let place = &mut self.places[event.place as usize];
-                if event.writes()
-                    && !event.waits
-                    && let Some(at) = place.co.iter().rposition(|&other| other == id)
-                {
-                    place.co.remove(at);
+                if event.writes() && !event.waits {
+                    let rank = self.links[id as usize].rank as usize;
+                    self.places[event.place as usize].co.remove(rank - 1);
+                    self.renumber(event.place, rank);
                 }
                 if event.reads() {
-                    debug_assert_eq!(place.reads.last(), Some(&id));
-                    place.reads.pop();
+                    self.unlink_read(id, &event);
                 }
                 if event.access == Access::Drop {
-                    place.drops.pop();
+                    self.places[event.place as usize].drops.pop();
                 }
             }
+            self.links.pop();
             self.sc -= usize::from(rc11::is_sc(&event));
             match event.waits {
                 true => self.waits -= 1,
@@ -520,6 +594,10 @@ impl Graph {
     ) {
         let next = self.co(event.place).get(rank - 1).copied();
         let must_go = taken.map_or(u32::MAX, |taken| self.event(taken).stamp);
+        let reads = self.places.get(event.place as usize).map_or(&[][..], |place| &place.newest_reads);
+        if !reads.iter().any(|&(_, read)| read != NONE && !covers(prefix, self.event(read))) {
+            return;
+        }
         for &id in self.by_stamp.iter().rev() {
             let other = self.event(id);
             // A thread that waits has done nothing yet, and will wait again.
@@ -566,11 +644,7 @@ impl Graph {
             };
         }
         if event.writes() && !event.waits {
-            let read_early = self.reads(event.place).iter().any(|&read| {
-                let reader = self.event(read);
-                reader.rf == id && before(read)
-            });
-            if read_early {
+            if self.readers(event.place, id).any(before) {
                 return false;
             }
         }
@@ -722,9 +796,8 @@ impl Graph {
             if before != INIT {
                 visit(before);
             }
-            for &read in self.reads(event.place) {
-                let reader = self.event(read);
-                if reader.rf == before && read != id && !reader.waits {
+            for read in self.readers(event.place, before) {
+                if read != id && !self.event(read).waits {
                     visit(read);
                 }
             }

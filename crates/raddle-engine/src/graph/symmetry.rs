@@ -130,12 +130,25 @@ impl Graph {
             return false;
         }
         let differs = match self.forerunner(event.thread, self.events_of(event.thread)) {
+            // It has done all that the leader has, and that did more.
+            Forerunner::Event(before) if event.access == Access::LeaveScope => {
+                !depends_on_handles(self.event(before).access)
+            }
             _ if depends_on_handles(event.access) => false,
             Forerunner::None => false,
             Forerunner::Missing => true,
             Forerunner::Event(before) => {
-                let before = self.event(before).access;
-                !depends_on_handles(before) && discriminant(&before) != discriminant(&event.access)
+                let Event { thread, po, access, .. } = *self.event(before);
+                let rest = self.events_in(thread)[po as usize..].iter().map(|&id| self.event(id).access);
+                let same = |access: Access| discriminant(&access) == discriminant(&event.access);
+                match access {
+                    // Before it, the leader has done all but the destructors of its thread-locals.
+                    Access::LeaveScope => rest
+                        .into_iter()
+                        .find(|&access| !depends_on_handles(access))
+                        .is_none_or(|access| !same(access)),
+                    access => !depends_on_handles(access) && !same(access),
+                }
             }
         };
         differs || self.comes_between_joins(event)
@@ -153,12 +166,15 @@ impl Graph {
 
     /// Whether the event follows the join of one of two threads that are alike, but not that of the other.
     fn comes_between_joins(&self, event: &Event) -> bool {
-        if joined_by(event.access).is_some() {
+        // Whoever joins a thread of a scope may be the one by whom the thread leaves that scope.
+        if joined_by(event.access).is_some() || event.access == Access::LeaveScope {
             return false;
         }
         let latest = || self.events_in(event.thread).iter().rev().map(|&id| self.event(id).access);
-        let is_join = |access: &Access| joined_by(*access).is_some() || *access == Access::Fence;
-        let joins = || latest().take_while(is_join).filter_map(joined_by);
+        let belongs_to_join = |access: &Access| {
+            joined_by(*access).is_some() || matches!(access, Access::Fence | Access::LeaveScope)
+        };
+        let joins = || latest().take_while(belongs_to_join).filter_map(joined_by);
         let joined = |thread: ThreadId| joins().any(|joined| joined == thread);
         (0..self.leaders.len() as ThreadId)
             .any(|thread| self.leader(thread).is_some_and(|leader| joined(thread) != joined(leader)))
@@ -177,7 +193,7 @@ fn joined_by(access: Access) -> Option<ThreadId> {
     }
 }
 
-/// Whether a thread may do that or not, depending on who has the last handle of an `Arc`.
+/// Whether a thread may do that or not, depending on who has the last handle of an `Arc`, or of the result of a scoped thread.
 fn depends_on_handles(access: Access) -> bool {
-    matches!(access, Access::Fence | Access::Drop)
+    matches!(access, Access::Fence | Access::Drop | Access::LeaveScope)
 }

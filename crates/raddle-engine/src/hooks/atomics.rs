@@ -26,6 +26,8 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
         if site == Site::IsFinished {
             (*engine).left_out.add(Reason::IsFinished);
         }
+        // A scope also looks at a flag: whether one of its threads has panicked.
+        let counts_threads = site == Site::ScopeEnd && size_of::<T>() == size_of::<usize>();
         if (*engine).follows_graph() {
             if site == Site::RefCountUp {
                 return along_graph::count(engine, caller, place.cast_mut(), Step::Load, order, site);
@@ -34,7 +36,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
                 return along_graph::load_marked(engine, caller, place.cast_mut(), order);
             }
             if (*engine).is_trusted(site) {
-                if site == Site::ScopeEnd {
+                if counts_threads {
                     let running = || place.read_volatile().widen() != 0;
                     enter(engine, |engine| along_graph::end_scope(engine, scope_of(place.addr()), running));
                 }
@@ -52,7 +54,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
         if (*engine).is_trusted(site) || site == Site::ExpandedRmw {
             trusted_reach(engine, place);
             let value = place.read_volatile();
-            if site == Site::ScopeEnd {
+            if counts_threads {
                 enter(engine, |engine| engine.remember_scope_end(scope_of(place.addr())));
             } else if (*engine).is_trusted(site) {
                 trusted(engine, |engine| {

@@ -105,6 +105,12 @@ pub(super) fn scope_of(address: usize) -> usize {
 
 /// A thread of the scope has done all that the scope waits for.
 fn leave_scope(engine: &mut Engine, scope: usize) {
+    // If the thread has panicked, the end of the scope panics in its place.
+    let me = engine.current_id();
+    let dropped = engine.current().dropped_handle.take().filter(|_| !engine.current().panicked);
+    let left = dropped.unwrap_or(me);
+    let thread = &mut engine.threads[usize::from(left)];
+    thread.joined |= thread.panicked;
     match engine.follows_graph() {
         true => along_graph::leave_scope(engine, scope),
         false => engine.remember_leave(scope),

@@ -101,6 +101,7 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
             if let Some(thread) = engine.threads.get_mut(usize::from(thread)) {
                 thread.detached = true;
             }
+            engine.current().dropped_handle = Some(thread);
         });
     }
 }

@@ -55,7 +55,11 @@ impl Search<'_> {
                 (*self.engine).number(failed);
             }
             let outcome = self.execute(body, judge);
-            report.failure = Some(self.found(outcome, failed));
+            report.failure = self.failure(outcome, failed, body, judge).or_else(|| {
+                let choice = self.found(Outcome::Passed, failed).schedule.threads.len();
+                // It did not in the process that found it.
+                Some(self.found(Outcome::Diverged { choice }, failed))
+            });
         }
         // SAFETY: mapped above, not used any more.
         unsafe { libc::munmap(std::ptr::from_ref(shared).cast_mut().cast(), sys::PAGE) };
@@ -118,7 +122,7 @@ impl Search<'_> {
                 shared.steps.fetch_add(engine.steps, SeqCst);
                 shared.switches.fetch_add(engine.switches, SeqCst);
                 shared.depth.store(engine.schedule.len() as u64, SeqCst);
-                if outcome != Outcome::Passed {
+                if self.failure(outcome, execution, body, judge).is_some() {
                     shared.failed.fetch_min(execution, SeqCst);
                     return;
                 }

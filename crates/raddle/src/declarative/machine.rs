@@ -178,8 +178,10 @@ impl Machine<'_> {
         }
         drop(search);
         // Where the object has threads of its own, the thread that starts the others matters, and only graphs preempt it.
-        let complete =
-            report.complete && report.left_out.is_empty() && !given_up && (config.exhaustive || !helped.get());
+        let complete = report.complete
+            && report.left_out.is_empty()
+            && !given_up
+            && (config.exhaustive || !helped.get());
         let ran = Ran::of(options, &report, complete, given_up);
         let wrong = failure.filter(|_| !given_up).map(|(kind, found)| Wrong {
             kind,
