@@ -18,15 +18,17 @@ pub const KNOWN: [(&str, Predicate); 7] = [
     ("a thread that waits at a `sync_channel` looks at freed memory", |program| {
         program.has_channel() && program.capacity.is_some()
     }),
-    ("other answers of `is_finished` are not left out", |program| {
-        program.has(|op| matches!(op, Op::IsFinished(_)))
-    }),
+    (
+        "other answers of `is_finished` are not left out where both kinds of handle share its code",
+        |program| program.has(|op| matches!(op, Op::IsFinished(_))),
+    ),
     ("an exhaustive search that lets timeouts of a condition variable end diverges", |program| {
         count(program, |op| matches!(op, Op::WaitWhileZero { timeout: Some(_), .. })) > 1
     }),
-    ("an exhaustive search misses what the end of the last handle of an `Arc` does", |program| {
-        (0..program.threads.len()).filter(|&thread| program.has_arc(thread)).count() == 1
-    }),
+    (
+        "an exhaustive search misses what the last handle of an `Arc` does in code that is interpreted",
+        |program| (0..program.threads.len()).filter(|&thread| program.has_arc(thread)).count() == 1,
+    ),
     ("a livelock at an atomic of less than four bytes aborts", |program| {
         let is_narrow = |at: usize| matches!(program.atomics[at], Width::Bool | Width::U8 | Width::U16);
         program.has(|op| matches!(op, Op::SpinUntil(at, ..) if is_narrow(*at)))
