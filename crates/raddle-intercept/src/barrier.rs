@@ -12,8 +12,8 @@ const WORDS: usize = size_of::<Barrier>() / size_of::<usize>();
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     threads: usize,
-    /// Words that are zero in a new barrier, and that nobody but std uses.
-    zeros: [usize; 2],
+    /// A word that is zero in a new barrier, and that nobody but std uses.
+    zero: usize,
 }
 
 /// The call of `wait`, if the layout is known.
@@ -22,8 +22,8 @@ pub(crate) fn wait(barrier: *mut Barrier) -> Option<StdCall> {
     let words = barrier.cast::<u64>();
     // SAFETY: the offsets were found by looking, and are within the barrier.
     unsafe {
-        let [arrivals, openings] = layout.zeros.map(|zero| words.add(zero));
-        Some(StdCall::Barrier { arrivals, openings, threads: words.add(layout.threads).read_volatile() })
+        let threads = words.add(layout.threads).read_volatile();
+        Some(StdCall::Barrier { arrivals: words.add(layout.zero), threads })
     }
 }
 
@@ -53,8 +53,8 @@ fn find() -> Option<Layout> {
         }
     });
     let threads = one.iter().position(|&word| word == THREADS)?;
-    let mut zeros = (0..WORDS).filter(|&word| one[word] == 0 && other[word] == 0);
-    Some(Layout { threads, zeros: [zeros.next()?, zeros.next()?] })
+    let zero = (0..WORDS).find(|&word| one[word] == 0 && other[word] == 0)?;
+    Some(Layout { threads, zero })
 }
 
 #[cfg(test)]
@@ -65,13 +65,12 @@ mod tests {
     fn barriers_say_how_many_threads_they_wait_for() {
         for expected in [1, 2, 77] {
             let mut barrier = Barrier::new(expected);
-            let Some(StdCall::Barrier { threads, arrivals, openings }) = wait(&raw mut barrier) else {
+            let Some(StdCall::Barrier { threads, arrivals }) = wait(&raw mut barrier) else {
                 panic!("the layout is known")
             };
             assert_eq!(threads, expected as u64);
-            // SAFETY: both are words of the barrier.
-            assert_eq!(unsafe { (*arrivals, *openings) }, (0, 0));
-            assert_ne!(arrivals, openings);
+            // SAFETY: a word of the barrier.
+            assert_eq!(unsafe { *arrivals }, 0);
         }
     }
 }

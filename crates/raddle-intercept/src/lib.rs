@@ -27,6 +27,7 @@ pub mod endings;
 pub mod memory;
 pub mod plain;
 pub mod std_calls;
+mod stdio;
 pub mod syscalls;
 pub mod threads;
 

@@ -1,14 +1,14 @@
 //! Functions of std that wait for other threads or wake them: `cargo raddle` links programs so that calls of them come here
 //! first, because they are not instrumented.
 
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks::{self, StdCall};
 
-use crate::barrier;
+use crate::{barrier, stdio};
 
 /// Whether a call was made here, and what it returns.
 #[repr(C)]
@@ -59,6 +59,20 @@ unsafe extern "C" fn __raddle_std_call(
             None => return GO_ON,
         },
         12 => StdCall::LeaveScope { scope: first.addr() },
+        // SAFETY: a handle is their first argument, and points to what it locks.
+        15 => match stdio::mutex(unsafe { *first.cast() }) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
+        16 => match stdio::mutex(first) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
+        // SAFETY: as above.
+        17 | 18 => match stdio::reentrant_lock(unsafe { *first.cast() }) {
+            Some(call) => call,
+            None => return GO_ON,
+        },
         _ => return GO_ON,
     };
     // SAFETY: the arguments are those of the function.
@@ -68,20 +82,42 @@ unsafe extern "C" fn __raddle_std_call(
     }
 }
 
-/// Called before `Once::call`; returns what [`__raddle_once_ends`] wants to know.
+/// Called before `Once::call`; returns what is to be called: the once, or the copy, which then has its state.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __raddle_once_begins(once: *mut u32) -> u32 {
-    // SAFETY: a virtual thread of the running engine, and its argument.
-    engine_of_virtual_thread().map_or(0, |engine| unsafe { hooks::once_begins(engine, once) })
+unsafe extern "C" fn __raddle_once_begins(once: *mut u32, copy: *mut u32) -> *mut u32 {
+    // SAFETY: a virtual thread of the running engine, and its arguments.
+    engine_of_virtual_thread().map_or(once, |engine| unsafe { hooks::once_begins(engine, once, copy) })
 }
 
-/// Called after `Once::call`, also when a panic leaves it.
+/// Called after `Once::call`, also when a panic leaves it, with what was called.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __raddle_once_ends(once: *mut u32, before: u32) {
+unsafe extern "C" fn __raddle_once_ends(once: *mut u32, called: *mut u32) {
     if let Some(engine) = engine_of_virtual_thread() {
-        // SAFETY: a virtual thread of the running engine, and its argument.
-        unsafe { hooks::once_ends(engine, once, before) };
+        // SAFETY: a virtual thread of the running engine, and its arguments.
+        unsafe { hooks::once_ends(engine, once, called) };
     }
+}
+
+/// Called before `Once::wait` and `wait_force`; returns what is to be called, as above.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __raddle_once_waits(once: *mut u32, copy: *mut u32, force: bool) -> *mut u32 {
+    let Some(engine) = engine_of_virtual_thread() else { return once };
+    // SAFETY: a virtual thread of the running engine, and its arguments.
+    unsafe { hooks::once_waits(engine, once, copy, force, once_states()) }
+}
+
+/// What a `Once` holds before anybody has called it, and when it is complete.
+fn once_states() -> [u32; 2] {
+    static STATES: OnceLock<[u32; 2]> = OnceLock::new();
+    *STATES.get_or_init(|| {
+        const { assert!(size_of::<Once>() == size_of::<u32>(), "a once is a word") };
+        let once = Once::new();
+        // SAFETY: a word.
+        let state = || unsafe { (&raw const once).cast::<u32>().read_volatile() };
+        let incomplete = state();
+        once.call_once(|| ());
+        [incomplete, state()]
+    })
 }
 
 /// The word at which a thread parks.
@@ -106,7 +142,9 @@ fn parker_offset() -> usize {
 /// Finds out where the parts of std's types are, before any exploration.
 pub(crate) fn look_at_std() {
     parker_offset();
+    once_states();
     barrier::look();
+    stdio::look();
 }
 
 fn find_parker() -> Option<usize> {

@@ -179,9 +179,10 @@ fn thread_role(member: &str) -> Option<ThreadRole> {
     }
 }
 
-/// Parts of the standard library besides `std::thread` that keep accounts of threads: output capture, panic counts.
+/// Parts of the standard library besides `std::thread` that keep accounts of threads: output capture, panic counts, who holds the
+/// lock of a handle for output.
 fn is_bookkeeping(owner: &str) -> bool {
-    ["std::panicking", "std::io::stdio", "std::rt", "std::sys::thread"]
+    ["std::panicking", "std::io::stdio", "std::sync::reentrant_lock", "std::rt", "std::sys::thread"]
         .iter()
         .any(|module| within(owner, module))
 }
@@ -250,6 +251,10 @@ mod tests {
         check(&[("<std::sys::sync::mutex::futex::Mutex>::lock", "lock"), within], Site::MutexLock);
         check(&[("std::sys::sync::mutex::futex::Mutex::try_lock", "try_lock"), within], Site::Std);
         check(&[("std::sync::poison::Flag::guard", "guard"), within], Site::ThreadBookkeeping);
+        let guard = "<std::sync::reentrant_lock::ReentrantLockGuard<T> as core::ops::drop::Drop>::drop";
+        let guard = (guard, "drop<u8>");
+        check(&[("std::sys::sync::mutex::futex::Mutex::unlock", "unlock"), guard], Site::Std);
+        check(&[("std::sync::reentrant_lock::Tid::set", "set"), guard], Site::ThreadBookkeeping);
         let asked = ("std::sync::poison::mutex::Mutex<T>::is_poisoned", "is_poisoned<u8>");
         check(&[("std::sync::poison::Flag::get", "get"), asked], Site::Std);
     }

@@ -418,7 +418,10 @@ fn search(
         );
     }
     all.estimate = searches.iter().filter(|ran| ran.preemptions.is_none()).find_map(|ran| ran.estimate);
-    println!("raddle: {}; seed {}", summary(&searches), options.seed);
+    let left_out: Vec<&str> = all.left_out.iter().map(|reason| reason.text()).collect();
+    let not_tried =
+        if left_out.is_empty() { String::new() } else { format!("; not tried: {}", left_out.join(", ")) };
+    println!("raddle: {}{not_tried}; seed {}", summary(&searches), options.seed);
     Ok((all, options.seed, searches))
 }
 

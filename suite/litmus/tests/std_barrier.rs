@@ -37,6 +37,21 @@ fn threads_come_in_any_order() {
     }
 }
 
+/// More threads than it waits for: the next generation comes before this one has gone. Each order in which they come, and which of two
+/// leaders goes on first, is nobody's concern.
+#[test]
+fn generations_overlap() {
+    for (size, threads, expected) in [(2, 4, 24), (1, 3, 6), (0, 3, 6), (3, 6, 720)] {
+        for model in Model::ALL {
+            let report = explorer(model).run(|| meet(&Barrier::new(size), threads, 1));
+            assert_eq!((report.complete, report.executions), (true, expected), "{model:?} {size} {threads}");
+            let leaders = |outcome: &Vec<Vec<bool>>| outcome.iter().filter(|thread| thread[0]).count();
+            let generations = threads / size.max(1);
+            assert!(report.outcomes.keys().all(|outcome| leaders(outcome) == generations), "{model:?}");
+        }
+    }
+}
+
 /// Another barrier at the same address knows nothing of the one before, wherever that stood.
 #[test]
 fn barriers_one_after_another() {

@@ -99,7 +99,8 @@ fn trying_tells() {
                 lock.try_read().is_ok()
             })
         });
-        assert!(report.outcomes.into_iter().eq([(false, 1), (true, 2)]), "{model:?}");
+        // Before the writer, after it, or before it when it has begun to wait.
+        assert!(report.outcomes.into_iter().eq([(false, 1), (true, 3)]), "{model:?}");
         let report = explore(model, || {
             let lock = &RwLock::new(());
             thread::scope(|scope| {
@@ -110,6 +111,25 @@ fn trying_tells() {
             })
         });
         assert!(report.outcomes.keys().eq(&[(true, false), (true, true)]), "{model:?}");
+    }
+}
+
+/// A writer that waits for one reader keeps out another who tries: before or after it has begun to.
+#[test]
+fn trying_beside_a_writer_that_waits() {
+    for model in Model::ALL {
+        let report = explore(model, || {
+            let lock = &RwLock::new(());
+            thread::scope(|scope| {
+                scope.spawn(|| drop(lock.write().unwrap()));
+                let held = lock.read().unwrap();
+                let reads = lock.try_read().is_ok();
+                drop(held);
+                reads
+            })
+        });
+        // The writer is first or last, or begins to wait in one of three moments, of which the first is before the second look.
+        assert_eq!(report.outcomes.into_iter().collect::<Vec<_>>(), [(false, 1), (true, 4)], "{model:?}");
     }
 }
 

@@ -50,7 +50,16 @@ pub mod once_begins {
     #[unsafe(naked)]
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn __raddle_once_begins() {
-        core::arch::naked_asm!("xor eax, eax", "ret")
+        core::arch::naked_asm!("mov rax, rdi", "ret")
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub mod once_waits {
+    #[unsafe(naked)]
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn __raddle_once_waits() {
+        core::arch::naked_asm!("mov rax, rdi", "ret")
     }
 }
 

@@ -17,7 +17,7 @@ use crate::cargo::remove_package_variables;
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
 /// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
-const ENDINGS: [&str; 13] = [
+const ENDINGS: [&str; 19] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
     "7Condvar10notify_one",
@@ -32,9 +32,18 @@ const ENDINGS: [&str; 13] = [
     ONCE,
     "7Barrier4wait",
     "9ScopeData29decrement_num_running_threads",
+    ONCE_WAIT,
+    ONCE_WAIT_FORCE,
+    // What they lock is unlocked in the program's own code.
+    "5Stdin4lock",
+    "5Stdin5lines",
+    "6Stdout4lock",
+    "6Stderr4lock",
 ];
 
 const ONCE: &str = "4Once4call";
+const ONCE_WAIT: &str = "4Once4wait";
+const ONCE_WAIT_FORCE: &str = "4Once10wait_force";
 
 /// The linkage names of the functions. Those that this std does not have, or calls otherwise, are not among them; none are
 /// known for other machines than the engine's.
@@ -72,43 +81,63 @@ fn select(object: &[u8]) -> Vec<String> {
     names
 }
 
-/// Rust source of what is called in their place: something that may answer the call, and else the function itself. `Once::call`
-/// is always called, between two calls of ours, because panics come out of it.
+/// Rust source of what is called in their place: something that may answer the call, and else the function itself. Those of
+/// `Once` are always called, because panics come out of them: for the once itself, or for a copy of it whose state is known.
 pub(super) fn wrappers(names: &[String]) -> String {
     let mut source = String::from("\npub mod std_entries {\n    use core::arch::naked_asm;\n");
     for (number, name) in names.iter().enumerate() {
-        let function = ENDINGS.iter().position(|ending| name.ends_with(ending)).unwrap_or(ENDINGS.len());
-        source += &match name.ends_with(ONCE) {
-            true => format!(
+        let ending = ENDINGS.into_iter().find(|ending| name.ends_with(ending)).unwrap_or_default();
+        let function = ENDINGS.iter().position(|known| *known == ending).unwrap_or(ENDINGS.len());
+        source += &match ending {
+            ONCE => format!(
                 r#"
     unsafe extern "C-unwind" {{
         #[link_name = "__real_{name}"]
         fn real{number}(once: *mut u32, b: usize, c: usize, d: usize, e: usize);
     }}
-    struct Ends{number}(*mut u32, u32);
+    struct Ends{number}(*mut u32, *mut u32);
     impl Drop for Ends{number} {{
         fn drop(&mut self) {{
             unsafe extern "C" {{
-                fn __raddle_once_ends(once: *mut u32, before: u32);
+                fn __raddle_once_ends(once: *mut u32, called: *mut u32);
             }}
-            // SAFETY: the once that was called.
+            // SAFETY: the once that was called, or the copy that was in its place.
             unsafe {{ __raddle_once_ends(self.0, self.1) }};
         }}
     }}
     #[unsafe(export_name = "__wrap_{name}")]
     pub unsafe extern "C-unwind" fn entry{number}(once: *mut u32, b: usize, c: usize, d: usize, e: usize) {{
         unsafe extern "C" {{
-            fn __raddle_once_begins(once: *mut u32) -> u32;
+            fn __raddle_once_begins(once: *mut u32, copy: *mut u32) -> *mut u32;
         }}
-        // SAFETY: the arguments are passed on as they came.
+        let mut copy = 0;
+        // SAFETY: the arguments are passed on as they came, or with a once that is as good.
         unsafe {{
-            let _ends = Ends{number}(once, __raddle_once_begins(once));
-            real{number}(once, b, c, d, e);
+            let ends = Ends{number}(once, __raddle_once_begins(once, &raw mut copy));
+            real{number}(ends.1, b, c, d, e);
         }}
     }}
 "#
             ),
-            false => format!(
+            ONCE_WAIT | ONCE_WAIT_FORCE => format!(
+                r#"
+    unsafe extern "C-unwind" {{
+        #[link_name = "__real_{name}"]
+        fn real{number}(once: *mut u32);
+    }}
+    #[unsafe(export_name = "__wrap_{name}")]
+    pub unsafe extern "C-unwind" fn entry{number}(once: *mut u32) {{
+        unsafe extern "C" {{
+            fn __raddle_once_waits(once: *mut u32, copy: *mut u32, force: bool) -> *mut u32;
+        }}
+        let mut copy = 0;
+        // SAFETY: as above.
+        unsafe {{ real{number}(__raddle_once_waits(once, &raw mut copy, {force})) }};
+    }}
+"#,
+                force = ending == ONCE_WAIT_FORCE
+            ),
+            _ => format!(
                 r#"
     #[unsafe(naked)]
     #[unsafe(export_name = "__wrap_{name}")]

@@ -22,9 +22,9 @@ pub(crate) const SOURCE: &str = include_str!("definitions.rs");
 /// Where the rest of them is made.
 const ENTRIES: &str = include_str!("entries.rs");
 
-/// How they are compiled: every module into an object file of its own.
+/// How they are compiled: every module into an object file of its own. Panics of the program unwind through some of them.
 const ARGS: &str = "--crate-name raddle_passthrough --edition 2024 --crate-type rlib -C opt-level=3 \
-                    -C codegen-units=1000 -C panic=abort -C embed-bitcode=no";
+                    -C codegen-units=1000 -C panic=unwind -C embed-bitcode=no";
 
 /// What programs are linked with.
 pub(crate) struct Passthrough {

@@ -1,5 +1,6 @@
 //! Compiled, never run: the compiled functions of std that it needs are those that wait for other threads or wake them.
 
+use std::io;
 use std::sync::mpsc::Receiver;
 use std::sync::{Barrier, Condvar, Mutex, Once, RwLock};
 use std::thread;
@@ -22,8 +23,11 @@ pub fn probe(
     drop(lock.read());
     drop(lock.write());
     once.call_once(|| ());
+    once.wait();
+    once.wait_force();
     receiver.recv().unwrap();
     receiver.recv_timeout(Duration::ZERO).unwrap();
     barrier.wait();
     thread::scope(|scope| _ = scope.spawn(|| ()));
+    drop((io::stdin().lock(), io::stdin().lines(), io::stdout().lock(), io::stderr().lock()));
 }

@@ -35,6 +35,8 @@ pub(crate) enum Shared {
     Share(usize, u16),
     /// The gate before it.
     Gate(usize, u16),
+    /// The way of one generation through the `Barrier` at an address.
+    Way(usize, u16),
 }
 
 const BEYOND: usize = 1 << 63;
@@ -45,11 +47,16 @@ const MOST_ADDED_IN_A_ROW: u32 = 100;
 impl Shared {
     /// Where in memory that is whose address in the graph is given, as far as it has to do with memory.
     fn in_memory(address: usize) -> usize {
-        if address < BEYOND { address } else { address & ((1 << Shared::MEMORY) - 1) & !3 }
+        let kind = if address & 7 == Shared::WAY { 7 } else { 3 };
+        if address < BEYOND { address } else { address & ((1 << Shared::MEMORY) - 1) & !kind }
     }
 
     /// Memory is below this bit.
     const MEMORY: u32 = 48;
+    /// The last bits of the way through a barrier, which is aligned to 8 bytes, like counts of references.
+    const WAY: usize = 6;
+    /// How many ways a barrier has: then they are used again.
+    const WAYS: u64 = 1 << 13;
 
     /// An address that no memory has.
     fn address(self) -> usize {
@@ -64,6 +71,9 @@ impl Shared {
             }
             Shared::Gate(address, number) => {
                 BEYOND | usize::from(number * 2 + 1) << Shared::MEMORY | address | 3
+            }
+            Shared::Way(address, number) => {
+                BEYOND | usize::from(number) << Shared::MEMORY | address | Shared::WAY
             }
         }
     }
@@ -308,6 +318,23 @@ impl Engine {
             self.graph().begin_generation(Shared::Share(lock, number).address());
             self.graph().begin_generation(Shared::Gate(lock, number).address());
         }
+    }
+
+    /// The current thread is the first to come to a barrier: whatever was at its address before is no more.
+    pub(crate) fn renew_barrier(&mut self, barrier: usize) {
+        for number in 0..Shared::WAYS as u16 {
+            let way = Shared::Way(barrier, number).address();
+            if !self.graph().begin_generation(way) {
+                return;
+            }
+        }
+    }
+
+    /// The current thread lets a generation of threads through a barrier, or waits until another does.
+    pub(crate) fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
+        let way = Shared::Way(barrier, (generation % Shared::WAYS) as u16);
+        let times = generation / Shared::WAYS;
+        self.take_shared_step(way, if lets_go { Access::Store(times + 1) } else { Access::Await(times) });
     }
 
     /// Whether references are counted here.

@@ -38,6 +38,8 @@ impl Engine {
         let me = self.current;
         self.note_pause();
         self.current().state = state;
+        // What it was about to do, it has done. Who is woken wants something else, and nobody knows what.
+        self.current().pending = Pending::NOTHING;
         if matches!(state, State::Lock { .. } | State::Futex { .. } | State::Spinning) {
             self.waited.get_or_insert(me);
         }

@@ -31,13 +31,22 @@ pub(crate) enum Access {
     Cas { expected: u64, new: u64, failure: Order },
     /// Waits until the place holds more than this, and reads.
     Await(u64),
+    /// Waits until the place holds something else than this, and reads.
+    AwaitOther(u64),
     /// Waits until the place holds 0, and writes this value.
     Lock(u64),
-    /// Waits until no writer holds the `std::sync::RwLock` at the place, and counts as one more reader.
+    /// Waits until no writer holds the `std::sync::RwLock` at the place or waits for it, and counts as one more reader.
     LockShared,
     /// Waits until nobody holds the `std::sync::RwLock` at the place, and locks it for writing.
     LockAlone,
-    /// Counts as one more reader of the `std::sync::RwLock` at the place, unless a writer holds it.
+    /// Locks the `std::sync::RwLock` at the place for writing if nobody holds it, and else says that a writer waits.
+    AskAlone,
+    /// What [`Access::LockAlone`] does, for a writer that has waited: others might, so it says so.
+    LockAsked,
+    /// Adds this to the count of those who hold the `std::sync::RwLock` at the place. If nobody is left, writers that wait have been
+    /// woken, and none is said to wait.
+    Unlock(u32),
+    /// Counts as one more reader of the `std::sync::RwLock` at the place, unless a writer holds it or waits for it.
     TryLockShared,
     /// Locks the `std::sync::RwLock` at the place for writing, unless somebody holds it.
     TryLockAlone,
@@ -67,8 +76,9 @@ impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
         use Access::*;
-        let tries = matches!(self, TryLockShared | TryLockAlone | Await(_));
-        tries || matches!(self, Load | Look | Rmw(..) | Cas { .. } | Lock(_) | LockShared | LockAlone)
+        let locks = matches!(self, Lock(_) | LockShared | LockAlone | AskAlone | LockAsked | Unlock(_));
+        let tries = matches!(self, TryLockShared | TryLockAlone | Await(_) | AwaitOther(_));
+        locks || tries || matches!(self, Load | Look | Rmw(..) | Cas { .. })
     }
 
     /// Whether the instruction never writes.
@@ -82,6 +92,12 @@ impl Access {
             Access::Store(value) | Access::Lock(value) => Some(value),
             Access::LockShared => Some(read + 1),
             Access::LockAlone => Some(read | RWLOCK_HOLDERS),
+            Access::AskAlone => Some(read | if is_free(read) { RWLOCK_HOLDERS } else { WRITER_WAITS }),
+            Access::LockAsked => Some(read | RWLOCK_HOLDERS | WRITER_WAITS),
+            Access::Unlock(added) => {
+                let left = u64::from((read as u32).wrapping_add(added));
+                Some(if is_free(left) { left & !WRITER_WAITS } else { left })
+            }
             Access::TryLockShared => can_be_shared(read).then_some(read + 1),
             Access::TryLockAlone => is_free(read).then_some(read | RWLOCK_HOLDERS),
             Access::Rmw(op, operand) => Some(apply(op, read, operand, size)),
@@ -92,16 +108,18 @@ impl Access {
 
     /// Whether there are values with which the instruction has to wait.
     pub(crate) fn may_wait(self) -> bool {
-        matches!(self, Access::Await(_) | Access::Lock(_) | Access::LockShared | Access::LockAlone)
+        use Access::*;
+        matches!(self, Await(_) | AwaitOther(_) | Lock(_) | LockShared | LockAlone | LockAsked)
     }
 
     /// Whether the instruction can be done when it reads this.
     pub(crate) fn accepts(self, read: u64) -> bool {
         match self {
             Access::Await(value) => read > value,
+            Access::AwaitOther(value) => read != value,
             Access::Lock(_) => read == 0,
             Access::LockShared => can_be_shared(read),
-            Access::LockAlone => is_free(read),
+            Access::LockAlone | Access::LockAsked => is_free(read),
             _ => true,
         }
     }
@@ -110,8 +128,14 @@ impl Access {
 /// The bits in which std's `RwLock` counts its readers; all of them are set while a writer holds it.
 pub(crate) const RWLOCK_HOLDERS: u64 = (1 << 30) - 1;
 
+/// The bit by which std's `RwLock` says that a writer waits.
+const WRITER_WAITS: u64 = 1 << 31;
+
+/// The one by which it says that readers do.
+const READERS_WAIT: u64 = 1 << 30;
+
 fn can_be_shared(rwlock: u64) -> bool {
-    rwlock & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1
+    rwlock & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1 && rwlock & (WRITER_WAITS | READERS_WAIT) == 0
 }
 
 fn is_free(rwlock: u64) -> bool {

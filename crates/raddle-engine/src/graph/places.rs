@@ -220,19 +220,18 @@ impl Places {
         }
     }
 
-    /// From now on the address of something outside memory stands for something else.
-    pub(crate) fn begin_generation(&mut self, address: usize) {
-        if let Some(slot) =
-            self.lookup(address, NOT_IN_MEMORY).filter(|&slot| self.slots[slot].course.run == self.run)
-        {
-            let slot = &mut self.slots[slot];
-            slot.course.generation += 1;
-            slot.course.newest = INIT;
-            if slot.places.len() == slot.course.generation {
-                slot.places.push(self.known);
-                self.known += 1;
-            }
+    /// From now on the address of something outside memory stands for something else. False if it stood for nothing yet.
+    pub(crate) fn begin_generation(&mut self, address: usize) -> bool {
+        let slot = self.lookup(address, NOT_IN_MEMORY);
+        let Some(slot) = slot.filter(|&slot| self.slots[slot].course.run == self.run) else { return false };
+        let slot = &mut self.slots[slot];
+        slot.course.generation += 1;
+        slot.course.newest = INIT;
+        if slot.places.len() == slot.course.generation {
+            slot.places.push(self.known);
+            self.known += 1;
         }
+        true
     }
 
     /// Where a place is.

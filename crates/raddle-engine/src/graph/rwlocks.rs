@@ -10,7 +10,8 @@
 //!
 //! Which threads read is learned: the search begins anew when there is another. A lock that somebody tries to take, or whose word
 //! is accessed in another way, is one place, because not all shares can be looked at in one moment: then its word takes
-//! their part, and all changes of it have an order.
+//! their part and that of the gates, and all changes of it have an order. That a writer waits is a bit of the word, set and cleared
+//! where std does. That readers wait is not: it matters only to those who try, while writers wait as well.
 
 use super::Exhaustive;
 use super::counts::{Anew, Lesson};
@@ -136,8 +137,8 @@ impl Exhaustive {
         self.rwlocks.known.iter().any(|lock| lock.address == address && !lock.whole)
     }
 
-    /// From now on the address of something outside memory stands for something else.
-    pub(crate) fn begin_generation(&mut self, address: usize) {
-        self.places.begin_generation(address);
+    /// From now on the address of something outside memory stands for something else. False if it stood for nothing yet.
+    pub(crate) fn begin_generation(&mut self, address: usize) -> bool {
+        self.places.begin_generation(address)
     }
 }

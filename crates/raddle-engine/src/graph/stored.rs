@@ -163,6 +163,10 @@ impl Stored for Access {
             Access::LeaveScope => (18, [0; 3]),
             Access::EndScope(thread) => (19, [thread.into(), 0, 0]),
             Access::Choose(ways) => (20, [ways.into(), 0, 0]),
+            Access::AwaitOther(value) => (21, [value, 0, 0]),
+            Access::AskAlone => (22, [0; 3]),
+            Access::LockAsked => (23, [0; 3]),
+            Access::Unlock(added) => (24, [added.into(), 0, 0]),
         };
         words.push(kind);
         words.extend(parameters);
@@ -193,6 +197,10 @@ impl Stored for Access {
             18 => Access::LeaveScope,
             19 => Access::EndScope(a.try_into().ok()?),
             20 => Access::Choose(a.try_into().ok()?),
+            21 => Access::AwaitOther(a),
+            22 => Access::AskAlone,
+            23 => Access::LockAsked,
+            24 => Access::Unlock(a.try_into().ok()?),
             _ => return None,
         })
     }

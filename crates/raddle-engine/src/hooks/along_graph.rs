@@ -290,9 +290,14 @@ fn action<T: Int>(place: *const T, access: Access, order: Order, read: T, newest
     let (value, newest) = (read.widen(), newest.widen());
     let written = || access.writes(value as u64, size).map_or(0, u128::from);
     match access {
-        Access::Load | Access::Await(_) => Action::Load { address, size, order, value, newest },
+        Access::Load | Access::Await(_) | Access::AwaitOther(_) => {
+            Action::Load { address, size, order, value, newest }
+        }
         Access::Store(value) => Action::Store { address, size, order, value: value.into(), newest },
         Access::Rmw(op, _) => Action::Rmw { address, size, order, op, read: value, written: written() },
+        Access::Unlock(_) => {
+            Action::Rmw { address, size, order, op: Rmw::Sub, read: value, written: written() }
+        }
         Access::Cas { expected, new, .. } => {
             let (expected, new) = (expected.into(), new.into());
             Action::Cas { address, size, order, expected, new, read: value, newest }
@@ -425,14 +430,16 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 }
                 0
             }
-            StdCall::LeaveScope { .. } => unreachable!("the function is called"),
-            StdCall::Barrier { arrivals, openings, threads } => {
+            StdCall::Lock { .. } | StdCall::LeaveScope { .. } => unreachable!("the function is called"),
+            StdCall::Barrier { arrivals, threads } => {
                 let threads = threads.max(1);
                 let before = access_within(engine, 0, arrivals, Access::Rmw(Rmw::Add, 1), Order::AcqRel);
-                let opening = before / threads;
+                if before == 0 {
+                    engine.renew_barrier(arrivals.addr());
+                }
                 let is_last = before % threads == threads - 1;
-                let access = if is_last { Access::Store(opening + 1) } else { Access::Await(opening) };
-                access_within(engine, 0, openings, access, Order::AcqRel);
+                // The last one to come lets its generation go, and no other: threads may already come for the next.
+                engine.pass_barrier(arrivals.addr(), before / threads, is_last);
                 is_last.into()
             }
         }
@@ -449,20 +456,38 @@ pub(super) unsafe fn once_begins(engine: &mut Engine, once: *mut u32) -> u32 {
     unsafe { once.read_volatile() }
 }
 
-/// After `Once::call`, which found the once in the state `before`.
+/// After `Once::call`, which left the once in the state `after`.
 ///
 /// # Safety
 /// As for [`std_call`].
-pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, before: u32) {
-    // SAFETY: the caller's. Others see what the call did when it is their turn.
+pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, after: u32) {
+    // SAFETY: the caller's. Nobody else changes it meanwhile.
     unsafe {
-        let after = once.read_volatile();
-        if after != before {
-            once.write_volatile(before);
+        if after != once.read_volatile() {
             access_within(engine, 0, once, Access::Store(after.into()), Order::Release);
         }
     }
     engine.take_shared_step(Shared::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
+}
+
+/// Waits until the once is complete, or poisoned unless `force` is set; returns its state.
+///
+/// # Safety
+/// As for [`std_call`].
+pub(super) unsafe fn once_waits(
+    engine: &mut Engine,
+    once: *mut u32,
+    force: bool,
+    [incomplete, complete]: [u32; 2],
+) -> u32 {
+    let mut state = incomplete;
+    loop {
+        // SAFETY: the caller's.
+        state = unsafe { access_within(engine, 0, once, Access::AwaitOther(state.into()), Order::Acquire) };
+        if state == complete || !force {
+            return state;
+        }
+    }
 }
 
 /// Makes a thread.

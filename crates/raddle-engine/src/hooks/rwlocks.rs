@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::along_graph::access_and_check;
+use super::along_graph::{access_and_check, access_within};
 use super::{Caller, Int, at, enter};
 use crate::engine::{Engine, Shared};
 use crate::event::{Order, Rmw};
@@ -27,8 +27,12 @@ pub(crate) struct Hold {
 impl Hold {
     fn new(lock: usize, shared: bool, locking: Locking) -> Hold {
         let Locking { whole, number } = locking;
-        let all = if shared { number..number + 1 } else { 0..number };
-        Hold { lock, shared, gates: all.clone(), shares: if whole { 0..0 } else { all } }
+        let all = match (whole, shared) {
+            (true, _) => 0..0,
+            (false, true) => number..number + 1,
+            (false, false) => 0..number,
+        };
+        Hold { lock, shared, gates: all.clone(), shares: all }
     }
 }
 
@@ -69,13 +73,12 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             if !engine.current().holds.iter().any(mine) {
                 close(engine, hold.shares.clone().map(|number| Shared::Share(lock, number)));
             }
-            let access = if shared { Access::LockShared } else { Access::LockAlone };
-            match locking.whole {
-                true => _ = access_and_check(engine, caller, word, access, order),
-                false => {
-                    engine.reach(at(word), AccessKind::AtomicWrite);
-                    _ = change(engine, caller, word, access, order);
-                }
+            engine.reach(at(word), AccessKind::AtomicWrite);
+            match (locking.whole, shared) {
+                (true, true) => _ = access_and_check(engine, caller, word, Access::LockShared, order),
+                (true, false) => ask_alone(engine, caller, word, order),
+                (false, true) => _ = change(engine, caller, word, Access::LockShared, order),
+                (false, false) => _ = change(engine, caller, word, Access::LockAlone, order),
             }
             if shared {
                 open(engine, std::mem::take(&mut hold.gates).map(|number| Shared::Gate(lock, number)));
@@ -160,7 +163,11 @@ pub(super) unsafe fn unlock(
             let keeps = kept.as_ref().map_or(0..0, |kept| kept.shares.clone());
             engine.current().holds.extend(kept);
             let read = match hold.shares.is_empty() {
-                true => access_and_check(engine, caller, word, access, order),
+                // std need not wake those who wait: they see what the word holds.
+                true => {
+                    let unlock = Access::Unlock(added(access));
+                    access_and_check(engine, caller, word, unlock, order) & RWLOCK_HOLDERS as u32
+                }
                 false => {
                     engine.reach(at(word), AccessKind::AtomicWrite);
                     change(engine, caller, word, access, order)
@@ -172,6 +179,17 @@ pub(super) unsafe fn unlock(
             read
         })
     }
+}
+
+/// Locks for writing. A writer that has to wait says so first, in the word, and whoever tries to read then fails, as in std.
+unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: Order) {
+    // SAFETY: the caller's. Both are made by the same instruction of the program, which does not go round.
+    unsafe {
+        if access_within(engine, 0, word, Access::AskAlone, order) & RWLOCK_HOLDERS as u32 != 0 {
+            access_within(engine, 0, word, Access::LockAsked, order);
+        }
+    }
+    engine.accessed_along_graph(at(word), caller);
 }
 
 fn close(engine: &mut Engine, all: impl Iterator<Item = Shared>) {

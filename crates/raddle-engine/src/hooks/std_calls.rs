@@ -4,6 +4,7 @@ use super::atomics::access;
 use super::{along_graph, enter};
 use crate::engine::Engine;
 use crate::event::{Order, Pending};
+use crate::graph::event::Access as Step;
 use crate::isolate::heap;
 use crate::site::Site;
 
@@ -49,10 +50,13 @@ pub enum StdCall {
     Barrier {
         /// A word of it that is zero at first: how many threads have come.
         arrivals: *mut u64,
-        /// Another: how often the barrier has let threads go.
-        openings: *mut u64,
         /// How many threads it waits for.
         threads: u64,
+    },
+    /// A lock of std that is taken in compiled code, and given back by the program.
+    Lock {
+        /// The word of its mutex.
+        word: *mut u32,
     },
     /// A scope counts one thread less. Whoever has the last handle of the thread's result calls this: the thread itself before the
     /// destructors of its thread-locals, or the owner of its join handle.
@@ -73,6 +77,10 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
         enter(engine, |engine| {
             if let StdCall::LeaveScope { scope } = call {
                 leave_scope(engine, scope_of(scope));
+                return None;
+            }
+            if let StdCall::Lock { word } = call {
+                lock(engine, word);
                 return None;
             }
             if engine.follows_graph() {
@@ -103,6 +111,28 @@ pub(super) fn scope_of(address: usize) -> usize {
     heap::block_of(address).map_or(address, |block| block.start)
 }
 
+/// The current thread waits until the mutex is free and locks it, as far as others can tell: the function that is called next does so
+/// without asking, and finds it free.
+///
+/// # Safety
+/// As for [`std_call`].
+unsafe fn lock(engine: &mut Engine, word: *mut u32) {
+    // SAFETY: the caller's.
+    unsafe {
+        if engine.follows_graph() {
+            along_graph::access_within(engine, 0, word, Step::Lock(1), Order::Acquire);
+            word.write_volatile(0);
+        } else {
+            engine.point_of_lock(word);
+            if engine.remembers() {
+                engine.remember_rmw(access(engine, Site::MutexLock, word, Order::Acquire, 0), 1);
+            }
+        }
+    }
+    // Compiled code that locks and unlocks it on its own is not seen.
+    engine.remember_unseen_synchronisation();
+}
+
 /// A thread of the scope has done all that the scope waits for.
 fn leave_scope(engine: &mut Engine, scope: usize) {
     // If the thread has panicked, the end of the scope panics in its place.
@@ -117,35 +147,63 @@ fn leave_scope(engine: &mut Engine, scope: usize) {
     }
 }
 
-/// The current thread is about to call `Once::call`. Returns what [`once_ends`] wants to know.
+/// The current thread is about to call `Once::call`. Returns what it is to be called with: along a graph that is the copy, so that
+/// nothing changes the once but events.
 ///
 /// # Safety
-/// As for [`std_call`].
-pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32) -> u32 {
+/// As for [`std_call`], and the copy must be one that nobody else knows.
+pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32 {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             if engine.follows_graph() {
-                return along_graph::once_begins(engine, once);
+                copy.write(along_graph::once_begins(engine, once));
+                return copy;
             }
             engine.point(Pending::NOTHING);
             engine.remember_unseen_synchronisation();
-            0
+            once
         })
     }
 }
 
-/// The current thread has called `Once::call`, or is unwinding from it.
+/// The current thread has called `Once::call` with the once or with its copy, or is unwinding from it.
 ///
 /// # Safety
-/// As for [`std_call`].
-pub unsafe fn once_ends(engine: *mut Engine, once: *mut u32, before: u32) {
+/// As for [`once_begins`].
+pub unsafe fn once_ends(engine: *mut Engine, once: *mut u32, called: *mut u32) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
             if engine.follows_graph() {
-                along_graph::once_ends(engine, once, before);
+                along_graph::once_ends(engine, once, called.read());
             }
         });
+    }
+}
+
+/// The current thread is about to call `Once::wait`, or `wait_force` if `force` is set. Returns what it is to be called with, as
+/// [`once_begins`] does: the copy has the state that ends the wait. `states` are those before any call and of one that is complete.
+///
+/// # Safety
+/// As for [`once_begins`].
+pub unsafe fn once_waits(
+    engine: *mut Engine,
+    once: *mut u32,
+    copy: *mut u32,
+    force: bool,
+    states: [u32; 2],
+) -> *mut u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                copy.write(along_graph::once_waits(engine, once, force, states));
+                return copy;
+            }
+            engine.point(Pending::NOTHING);
+            engine.remember_unseen_synchronisation();
+            once
+        })
     }
 }

@@ -1,0 +1,514 @@
+//! Programs that once were judged wrongly, each under every strategy: what exhaustive and unbounded searches say must agree, what
+//! samples see must be among it, and nothing is called complete that was not tried.
+
+use std::cell::UnsafeCell;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use raddle::{Also, Explorer, Kind, Memory, Report, Strategy};
+
+/// Searches of everything.
+const ALL: [(Strategy, Memory); 3] = [
+    (Strategy::Exhaustive, Memory::Sc),
+    (Strategy::Exhaustive, Memory::Rc11),
+    (Strategy::Bounded(usize::MAX), Memory::Sc),
+];
+
+/// Searches of something.
+const SAMPLES: [(Strategy, Memory); 4] = [
+    (Strategy::Random, Memory::Sc),
+    (Strategy::Pct(3), Memory::Sc),
+    (Strategy::Pos, Memory::Sc),
+    (Strategy::RoundRobin, Memory::Sc),
+];
+
+fn explorer((strategy, memory): &(Strategy, Memory)) -> Explorer {
+    let explorer = Explorer::new().strategy(strategy.clone()).memory(*memory);
+    explorer.executions(100_000).budget(Duration::from_secs(20))
+}
+
+fn outcomes<T: Ord + Clone>(report: &Report<T>) -> BTreeSet<T> {
+    report.outcomes.keys().cloned().collect()
+}
+
+/// All searches of everything see exactly these outcomes, and are complete. Samples see some of them; the first three, all.
+#[track_caller]
+fn has_outcomes<T: Ord + Clone + Debug + 'static>(expected: &[T], body: impl Fn() -> T + Copy) {
+    let expected: BTreeSet<T> = expected.iter().cloned().collect();
+    for search in &ALL {
+        let report = explorer(search).run(body);
+        assert!(report.complete, "{search:?}: {:?}", report.left_out);
+        assert_eq!(outcomes(&report), expected, "{search:?}");
+    }
+    for search in &SAMPLES {
+        let report = explorer(search).executions(3_000).run(body);
+        assert!(outcomes(&report).is_subset(&expected), "{search:?}: {:?}", report.outcomes);
+        assert!(search.0 == Strategy::RoundRobin || outcomes(&report) == expected, "{search:?}");
+    }
+    let report = Explorer::new().budget(Duration::from_secs(20)).run(body);
+    assert!(report.complete, "auto: {:?}", report.left_out);
+    assert_eq!(outcomes(&report), expected, "auto");
+}
+
+/// Every search finds a failure of this kind.
+#[track_caller]
+fn fails(kind: Kind, body: impl Fn() + Copy) {
+    for search in ALL.iter().chain(&SAMPLES[..3]) {
+        let failure = explorer(search).try_run(body).expect_err(&format!("{search:?} finds it"));
+        assert_eq!(failure.kind, kind, "{search:?}: {}", failure.message);
+    }
+    let failure = Explorer::new().budget(Duration::from_secs(20)).try_run(body).expect_err("auto finds it");
+    assert_eq!(failure.kind, kind, "auto");
+}
+
+/// No search fails; those that come to an end leave out something that begins like this.
+#[track_caller]
+fn passes_without<T: Ord + Clone + Debug + 'static>(left_out: &str, body: impl Fn() -> T + Copy) {
+    for search in ALL.iter().chain(&SAMPLES) {
+        let report = explorer(search).executions(2_000).budget(Duration::from_secs(2)).run(body);
+        assert!(!report.complete, "{search:?}: {:?}", report.outcomes);
+        let names = report.left_out.iter().any(|text| text.starts_with(left_out));
+        assert!(names || !report.exhausted, "{search:?} leaves out {:?}", report.left_out);
+    }
+    let report = Explorer::new().executions(2_000).budget(Duration::from_secs(4)).run(body);
+    assert!(!report.complete, "auto");
+}
+
+struct Shared<T>(UnsafeCell<T>);
+// SAFETY: that it is not is what some tests are about.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn new(value: T) -> Shared<T> {
+        Shared(UnsafeCell::new(value))
+    }
+
+    fn get(&self) -> *mut T {
+        self.0.get()
+    }
+}
+
+mod the_end_of_a_scope {
+    use super::*;
+
+    #[test]
+    fn waits_for_its_own_threads_only() {
+        has_outcomes(&[0, 2], || {
+            let x = &AtomicUsize::new(0);
+            thread::scope(|scope| {
+                let reader = scope.spawn(|| x.load(SeqCst));
+                thread::scope(|inner| _ = inner.spawn(|| ()));
+                x.store(2, SeqCst);
+                reader.join().unwrap()
+            })
+        });
+        has_outcomes(&[0, 2], || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let reader = thread::spawn({
+                let x = x.clone();
+                move || x.load(SeqCst)
+            });
+            thread::scope(|inner| inner.spawn(|| ()).join().unwrap());
+            x.store(2, SeqCst);
+            reader.join().unwrap()
+        });
+    }
+
+    #[test]
+    fn hides_no_deadlock_of_others() {
+        fails(Kind::Deadlock, || {
+            let (a, b) = (&Mutex::new(0), &Mutex::new(0));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let _a = a.lock().unwrap();
+                    let _b = b.lock().unwrap();
+                });
+                thread::scope(|inner| _ = inner.spawn(|| ()));
+                let _b = b.lock().unwrap();
+                let _a = a.lock().unwrap();
+            });
+        });
+    }
+
+    #[test]
+    fn does_not_wait_for_destructors_of_thread_locals() {
+        static ENDED: AtomicUsize = AtomicUsize::new(0);
+        struct Ends;
+        impl Drop for Ends {
+            fn drop(&mut self) {
+                ENDED.store(1, SeqCst);
+            }
+        }
+        thread_local! { static LOCAL: Ends = const { Ends }; }
+        has_outcomes(&[0, 1], || {
+            thread::scope(|scope| _ = scope.spawn(|| LOCAL.with(|_| ())));
+            ENDED.load(SeqCst)
+        });
+    }
+
+    #[test]
+    fn panics_in_place_of_a_thread() {
+        has_outcomes(&[false, true], || {
+            let x = AtomicUsize::new(0);
+            let threads = || {
+                thread::scope(|scope| {
+                    scope.spawn(|| x.store(1, SeqCst));
+                    scope.spawn(|| assert_eq!(x.load(SeqCst), 0, "too late"));
+                });
+            };
+            catch_unwind(AssertUnwindSafe(threads)).is_err()
+        });
+    }
+
+    #[test]
+    fn comes_after_handles_are_gone() {
+        has_outcomes(&[2], || {
+            let x = &AtomicUsize::new(0);
+            thread::scope(|scope| {
+                let first = scope.spawn(|| x.fetch_add(1, SeqCst));
+                drop(scope.spawn(|| scope.spawn(|| x.fetch_add(1, SeqCst)).join().unwrap()));
+                first.thread().id();
+            });
+            x.load(SeqCst)
+        });
+    }
+}
+
+mod critical_sections {
+    use super::*;
+
+    #[test]
+    fn of_two_threads_come_in_six_orders() {
+        let orders = [(0, 1, 3, 4), (0, 2, 3, 1), (0, 3, 4, 1), (1, 2, 0, 3), (1, 3, 0, 4), (2, 3, 0, 1)];
+        has_outcomes(&orders, || {
+            let mutex = &Mutex::new(0);
+            let put = |value| std::mem::replace(&mut *mutex.lock().unwrap(), value);
+            thread::scope(|scope| {
+                let other = scope.spawn(move || (put(1), put(2)));
+                let (c, d) = (put(3), put(4));
+                let (a, b) = other.join().unwrap();
+                (c, d, a, b)
+            })
+        });
+    }
+
+    #[test]
+    fn let_a_thread_in_that_has_waited() {
+        has_outcomes(&[0, 1, 2, 3], || {
+            let shared = Arc::new((Mutex::new(0), AtomicBool::new(false)));
+            let guard = shared.0.lock().unwrap();
+            let other = thread::spawn({
+                let shared = shared.clone();
+                move || {
+                    shared.1.store(true, SeqCst);
+                    *shared.0.lock().unwrap()
+                }
+            });
+            while !shared.1.load(SeqCst) {
+                thread::yield_now();
+            }
+            drop(guard);
+            (0..3).for_each(|_| *shared.0.lock().unwrap() += 1);
+            other.join().unwrap()
+        });
+    }
+
+    /// Whatever is between two looks.
+    #[test]
+    fn may_be_polled() {
+        for pause in [|| (), thread::yield_now, std::hint::spin_loop] {
+            passes_without("executions that make more events", || {
+                let mutex = &Mutex::new(0);
+                thread::scope(|scope| {
+                    scope.spawn(|| *mutex.lock().unwrap() += 1);
+                    while *mutex.lock().unwrap() < 1 {
+                        pause();
+                    }
+                });
+            });
+        }
+        let try_lock = || {
+            let mutex = &Mutex::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| *mutex.lock().unwrap() += 1);
+                while !mutex.try_lock().is_ok_and(|value| *value == 1) {}
+            });
+        };
+        for search in ALL.iter().chain(&SAMPLES) {
+            explorer(search).executions(2_000).budget(Duration::from_secs(2)).run(try_lock);
+        }
+    }
+}
+
+mod data_races {
+    use super::*;
+
+    #[test]
+    fn on_stacks_are_found() {
+        fails(Kind::DataRace, || {
+            let (data, flag) = (&Shared::new(0), &AtomicUsize::new(0));
+            thread::scope(|scope| {
+                // SAFETY: none, here and below: that is what is to be found.
+                scope.spawn(|| unsafe {
+                    if flag.load(Relaxed) == 1 {
+                        assert_eq!(*data.get(), 7);
+                    }
+                });
+                unsafe { *data.get() = 7 };
+                flag.store(1, Relaxed);
+            });
+        });
+        fails(Kind::DataRace, || {
+            let data = &Shared::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| unsafe { *data.get() = 7 });
+                unsafe { *data.get() = 8 };
+            });
+        });
+        fails(Kind::DataRace, || {
+            let data = &Shared::new(0);
+            thread::scope(|scope| {
+                let before = unsafe { *data.get() };
+                scope.spawn(|| unsafe { *data.get() = 7 });
+                assert!(before + unsafe { *data.get() } < 8);
+            });
+        });
+        fails(Kind::DataRace, || {
+            let data = &Shared::new([0u8; 300]);
+            thread::scope(|scope| {
+                scope.spawn(|| unsafe { *data.get() = std::hint::black_box([7; 300]) });
+                std::hint::black_box(unsafe { *data.get() });
+            });
+        });
+    }
+
+    /// The stack is that of a thread that has begun others.
+    #[test]
+    fn on_the_stack_of_a_thread_that_was_spawned() {
+        fails(Kind::DataRace, || {
+            thread::spawn(|| {
+                let data = &Shared::new(0);
+                thread::scope(|scope| {
+                    scope.spawn(|| unsafe { *data.get() = 7 });
+                    unsafe { *data.get() = 8 };
+                });
+            })
+            .join()
+            .unwrap();
+        });
+    }
+
+    #[test]
+    fn on_stacks_are_none_where_threads_synchronise() {
+        has_outcomes(&[0, 7], || {
+            let (data, flag) = (&Shared::new(0), &AtomicUsize::new(0));
+            thread::scope(|scope| {
+                let reader = scope.spawn(|| match flag.load(Acquire) {
+                    // SAFETY: the flag says that it was written, and nobody writes again.
+                    1 => unsafe { *data.get() },
+                    _ => 0,
+                });
+                // SAFETY: nobody reads it before the flag is set.
+                unsafe { *data.get() = 7 };
+                flag.store(1, Release);
+                reader.join().unwrap()
+            })
+        });
+    }
+
+    #[test]
+    fn are_not_hidden_by_the_join_of_another_thread() {
+        fails(Kind::DataRace, || {
+            let data: &'static _ = Box::leak(Box::new(Shared::new(0)));
+            let writer = thread::spawn(move || unsafe { *data.get() = 1 });
+            thread::spawn(|| ()).join().unwrap();
+            assert!(unsafe { *data.get() } < 2);
+            writer.join().unwrap();
+        });
+        fails(Kind::DataRace, || {
+            let data = &Shared::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| unsafe { *data.get() = 1 });
+                thread::scope(|inner| _ = inner.spawn(|| ()));
+                assert!(unsafe { *data.get() } < 2);
+            });
+        });
+    }
+}
+
+mod complete_is_not_said {
+    use super::*;
+
+    #[test]
+    fn of_timeouts_that_do_not_end_early() {
+        passes_without("timeouts", || {
+            let (set, changed) = (&Mutex::new(false), &Condvar::new());
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    *set.lock().unwrap() = true;
+                    changed.notify_one();
+                });
+                let guard = set.lock().unwrap();
+                let (guard, result) =
+                    changed.wait_timeout_while(guard, Duration::from_millis(10), |set| !*set).unwrap();
+                (*guard, result.timed_out())
+            })
+        });
+    }
+
+    #[test]
+    fn of_answers_whether_a_thread_has_finished() {
+        passes_without("other answers of `is_finished`", || {
+            let thread = thread::spawn(|| ());
+            let finished = thread.is_finished();
+            thread.join().unwrap();
+            finished
+        });
+    }
+
+    #[test]
+    fn of_wake_ups_without_a_cause() {
+        passes_without("spurious wake-ups", || {
+            let x = &AtomicUsize::new(0);
+            thread::scope(|scope| {
+                let sleeper = scope.spawn(|| {
+                    thread::park();
+                    x.load(SeqCst)
+                });
+                x.store(1, SeqCst);
+                sleeper.thread().unpark();
+                sleeper.join().unwrap()
+            })
+        });
+    }
+
+    #[test]
+    fn of_loops_with_effects_that_go_on_for_ever() {
+        passes_without("executions that make more events", || {
+            let (x, y) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while x.load(SeqCst) == 0 {
+                        y.store(5, SeqCst);
+                    }
+                });
+                x.store(1, SeqCst);
+            });
+            y.load(SeqCst)
+        });
+    }
+
+    #[test]
+    fn of_other_random_bytes_and_thread_ids() {
+        passes_without("other random bytes", || {
+            thread::scope(|scope| _ = scope.spawn(|| ()));
+            std::collections::HashSet::from([1, 2, 3, 4, 5]).into_iter().next()
+        });
+        // Searches by interleavings see both.
+        let report = explorer(&ALL[0]).run(|| {
+            let spawn = || thread::spawn(|| ()).thread().id();
+            let other = thread::spawn(spawn);
+            let mine = spawn();
+            format!("{mine:?}") < format!("{:?}", other.join().unwrap())
+        });
+        assert!(!report.complete && report.left_out.contains(&"other orders of thread ids"));
+    }
+}
+
+mod asked_for {
+    use super::*;
+
+    #[test]
+    fn wake_ups_without_a_cause_are_tried() {
+        for search in ALL.iter().chain(&SAMPLES[..3]) {
+            let report = explorer(search).also(Also::SpuriousWakeUps).executions(3_000).run(|| {
+                let x = &AtomicUsize::new(0);
+                thread::scope(|scope| {
+                    let sleeper = scope.spawn(|| {
+                        thread::park();
+                        x.load(SeqCst)
+                    });
+                    x.store(1, SeqCst);
+                    sleeper.thread().unpark();
+                    sleeper.join().unwrap()
+                })
+            });
+            assert_eq!(outcomes(&report), BTreeSet::from([0, 1]), "{search:?}");
+        }
+    }
+
+    #[test]
+    fn timeouts_end_early() {
+        for search in ALL.iter().chain(&SAMPLES[..3]) {
+            let report = explorer(search).also(Also::Timeouts).executions(3_000).run(|| {
+                let (set, changed) = (&Mutex::new(false), &Condvar::new());
+                thread::scope(|scope| {
+                    scope.spawn(|| {
+                        *set.lock().unwrap() = true;
+                        changed.notify_one();
+                    });
+                    let guard = set.lock().unwrap();
+                    let (guard, result) =
+                        changed.wait_timeout_while(guard, Duration::from_millis(10), |set| !*set).unwrap();
+                    (*guard, result.timed_out())
+                })
+            });
+            assert!(report.outcomes.contains_key(&(false, true)), "{search:?}: {:?}", report.outcomes);
+        }
+    }
+}
+
+#[test]
+fn handles_of_an_arc_are_points_for_searches_of_everything() {
+    let expected = BTreeSet::from([(2, 2), (2, 3), (2, 4), (3, 3), (3, 4), (4, 4)]);
+    for search in &ALL {
+        let report = explorer(search).run(|| {
+            let a = Arc::new(0);
+            let (weak, b) = (Arc::downgrade(&a), a.clone());
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    let (c, d) = (b.clone(), b.clone());
+                    std::mem::forget((b, c, d));
+                });
+                (Arc::strong_count(&a), weak.strong_count())
+            })
+        });
+        assert!(report.complete, "{search:?}: {:?}", report.left_out);
+        assert_eq!(outcomes(&report), expected, "{search:?}");
+    }
+}
+
+mod the_exhaustive_search {
+    use super::*;
+
+    #[test]
+    fn makes_long_executions() {
+        for memory in [Memory::Sc, Memory::Rc11] {
+            Explorer::new().strategy(Strategy::Exhaustive).memory(memory).executions(1).run(|| {
+                let counter = AtomicUsize::new(0);
+                thread::scope(|scope| {
+                    scope.spawn(|| (0..20_000).for_each(|_| _ = counter.fetch_add(1, Relaxed)));
+                });
+            });
+        }
+    }
+
+    #[test]
+    fn makes_a_thousand_threads() {
+        for memory in [Memory::Sc, Memory::Rc11] {
+            Explorer::new().strategy(Strategy::Exhaustive).memory(memory).executions(1).run(|| {
+                let counter = AtomicUsize::new(0);
+                thread::scope(|scope| {
+                    (0..1_000).for_each(|_| _ = scope.spawn(|| counter.fetch_add(1, Relaxed)));
+                });
+                assert_eq!(counter.load(Relaxed), 1_000);
+            });
+        }
+    }
+}
