@@ -4,7 +4,7 @@
 use std::process::{Command, ExitCode};
 
 /// Packages whose tests explore: they are built with instrumentation, each test in a process of its own.
-const EXPLORING: [&str; 5] = ["real-crates", "broken", "litmus", "declarative", "examples"];
+const EXPLORING: [&str; 6] = ["real-crates", "broken", "litmus", "differential", "declarative", "examples"];
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1);
