@@ -151,7 +151,7 @@ fn ways(effort: &Effort) -> Vec<Way> {
     let mut ways = Vec::new();
     let mut add = |name: &str, explorer: Explorer, claims: Claims, races: bool, limit: u64| {
         let name = if races { name.to_owned() } else { format!("{name}, no races") };
-        let explorer = explorer.executions(limit).races(races);
+        let explorer = explorer.executions(limit).races(races).time_limit(Duration::from_secs(3));
         ways.push(Way { name, explorer, claims, races, limit });
     };
     let exhaustive =

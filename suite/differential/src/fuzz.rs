@@ -65,6 +65,10 @@ impl Table {
         for primitive in primitives(&program) {
             *self.primitives.entry(primitive).or_default() += 1;
         }
+        if effort.all {
+            // The last one that is named is the one that a crash is about.
+            eprintln!("{profile:?}, seed {seed}");
+        }
         match interpreted(&program, effort) {
             Ok(agreed) => {
                 self.too_large += u64::from(agreed.too_large);

@@ -393,6 +393,17 @@ impl Op {
         matches!(self, Op::Receive | Op::TryReceive | Op::ReceiveTimeout(_) | Op::DropReceiver)
     }
 
+    /// Whether it accesses an atomic.
+    pub fn accesses(&self, atomic: usize) -> bool {
+        match self {
+            Op::Load(at, _) | Op::Store(at, ..) | Op::Fetch(_, at, ..) | Op::SpinUntil(at, ..) => {
+                *at == atomic
+            }
+            Op::CompareExchange(exchange) => exchange.at == atomic,
+            _ => false,
+        }
+    }
+
     /// What of std it is about.
     pub fn primitive(&self) -> &'static str {
         match self {

@@ -45,7 +45,7 @@ pub fn candidates(program: &Program) -> Vec<Program> {
     if program.atomics.len() > 1 {
         let mut candidate = program.clone();
         let last = candidate.atomics.len() - 1;
-        if !candidate.has(|op| accesses(op, last)) {
+        if !candidate.has(|op| op.accesses(last)) {
             candidate.atomics.pop();
             add(candidate);
         }
@@ -92,13 +92,5 @@ fn simpler(op: &Op) -> Vec<Op> {
             vec![Op::Locked { mode: *mode, lock: *lock, only_try: false, body: body.clone() }]
         }
         _ => Vec::new(),
-    }
-}
-
-fn accesses(op: &Op, atomic: usize) -> bool {
-    match op {
-        Op::Load(at, _) | Op::Store(at, ..) | Op::Fetch(_, at, ..) | Op::SpinUntil(at, ..) => *at == atomic,
-        Op::CompareExchange(exchange) => exchange.at == atomic,
-        _ => false,
     }
 }

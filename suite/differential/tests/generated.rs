@@ -200,6 +200,43 @@ fn run_condvar_0() -> Vec<Vec<u64>> {
 }
 
 #[test]
+fn channels_0() {
+    generated(Profile::Channels, 0, run_channels_0);
+}
+
+fn run_channels_0() -> Vec<Vec<u64>> {
+    let seen: &[Plain<Vec<u64>>; 3] = leak(Default::default());
+    let threads: &[Plain<Option<Thread>>; 3] = leak(Default::default());
+    let a0: &AtomicU64 = leak(Default::default());
+    let a1: &AtomicPtr<u8> = leak(Default::default());
+    let (tx, rx) = sync_channel::<u64>(2);
+    let mut rx = Some(rx);
+    let mut tx1 = Some(tx.clone());
+    let mut tx2 = Some(tx.clone());
+    drop(tx);
+    let see = move |value: u64| seen[0].get().push(value);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let see = move |value: u64| seen[1].get().push(value);
+            tx1.iter().for_each(|tx| see(tx.send(1).is_ok() as u64));
+            see(a0.load(Acquire) as u64);
+            drop(tx1.take());
+        });
+        scope.spawn(move || {
+            let see = move |value: u64| seen[2].get().push(value);
+            rx.iter().for_each(|rx| see(tried(rx.try_recv())));
+            tx2.iter().for_each(|tx| see(tx.send(1).is_ok() as u64));
+            drop(tx2.take());
+            drop(rx.take());
+        });
+        a0.store(2, SeqCst);
+    });
+    see(a0.load(SeqCst) as u64);
+    see(a1.load(SeqCst).addr() as u64);
+    seen.iter().map(|seen| seen.get().clone()).collect()
+}
+
+#[test]
 fn scopes_0() {
     generated(Profile::Scopes, 0, run_scopes_0);
 }
@@ -221,56 +258,6 @@ fn run_scopes_0() -> Vec<Vec<u64>> {
         thread::park();
     });
     see(a0.load(Relaxed) as u64);
-    see(a0.load(SeqCst) as u64);
-    see(a1.load(SeqCst) as u64);
-    seen.iter().map(|seen| seen.get().clone()).collect()
-}
-
-#[test]
-fn arc_0() {
-    generated(Profile::Arc, 0, run_arc_0);
-}
-
-fn run_arc_0() -> Vec<Vec<u64>> {
-    let seen: &[Plain<Vec<u64>>; 3] = leak(Default::default());
-    let threads: &[Plain<Option<Thread>>; 3] = leak(Default::default());
-    let a0: &AtomicU8 = leak(Default::default());
-    let a1: &AtomicBool = leak(Default::default());
-    let arc = Arc::new(Bump(move || _ = a0.fetch_add(1, SeqCst)));
-    let (mut arcs0, mut weak0) = (vec![Arc::clone(&arc)], no_weak(&arc));
-    let (mut arcs1, mut weak1) = (vec![Arc::clone(&arc)], no_weak(&arc));
-    let (mut arcs2, mut weak2) = (vec![Arc::clone(&arc)], no_weak(&arc));
-    drop(arc);
-    let see = move |value: u64| seen[0].get().push(value);
-    arcs0.last_mut().into_iter().for_each(|arc| see(Arc::get_mut(arc).is_some() as u64));
-    if let Some(weak) = &weak0 { let arc = weak.upgrade(); see(arc.is_some() as u64); arcs0.extend(arc); }
-    let t1 = thread::spawn(move || {
-        let see = move |value: u64| seen[1].get().push(value);
-        see(a1.load(Relaxed) as u64);
-        arcs1.last().iter().for_each(|arc| see(Arc::strong_count(arc) as u64));
-        if let Some(arc) = arcs1.last() { weak1 = Some(Arc::downgrade(arc)); }
-        while let Some(arc) = arcs1.pop() {
-            drop(arc);
-        }
-        drop(weak1.take());
-    });
-    a1.store(true, Relaxed);
-    see(a0.load(Acquire) as u64);
-    t1.join().unwrap();
-    let t2 = thread::spawn(move || {
-        let see = move |value: u64| seen[2].get().push(value);
-        arcs2.pop().into_iter().for_each(|arc| see(Arc::into_inner(arc).is_some() as u64));
-        see(a1.load(Acquire) as u64);
-        while let Some(arc) = arcs2.pop() {
-            drop(arc);
-        }
-        drop(weak2.take());
-    });
-    while let Some(arc) = arcs0.pop() {
-        drop(arc);
-    }
-    drop(weak0.take());
-    t2.join().unwrap();
     see(a0.load(SeqCst) as u64);
     see(a1.load(SeqCst) as u64);
     seen.iter().map(|seen| seen.get().clone()).collect()
@@ -492,6 +479,36 @@ fn run_condvar_1() -> Vec<Vec<u64>> {
 }
 
 #[test]
+fn channels_1() {
+    generated(Profile::Channels, 1, run_channels_1);
+}
+
+fn run_channels_1() -> Vec<Vec<u64>> {
+    let seen: &[Plain<Vec<u64>>; 2] = leak(Default::default());
+    let threads: &[Plain<Option<Thread>>; 2] = leak(Default::default());
+    let a0: &AtomicU16 = leak(Default::default());
+    let a1: &AtomicU64 = leak(Default::default());
+    let (tx, rx) = sync_channel::<u64>(1);
+    let mut rx = Some(rx);
+    let mut tx0 = Some(tx.clone());
+    drop(tx);
+    let see = move |value: u64| seen[0].get().push(value);
+    tx0.iter().for_each(|tx| see(tx.send(3).is_ok() as u64));
+    let t1 = thread::spawn(move || {
+        let see = move |value: u64| seen[1].get().push(value);
+        rx.iter().for_each(|rx| see(rx.recv().unwrap_or(u64::MAX)));
+        a0.store(1, Release);
+        drop(rx.take());
+    });
+    tx0.iter().for_each(|tx| see(tx.send(1).is_ok() as u64));
+    drop(tx0.take());
+    t1.join().unwrap();
+    see(a0.load(SeqCst) as u64);
+    see(a1.load(SeqCst) as u64);
+    seen.iter().map(|seen| seen.get().clone()).collect()
+}
+
+#[test]
 fn scopes_1() {
     generated(Profile::Scopes, 1, run_scopes_1);
 }
@@ -524,54 +541,6 @@ fn run_scopes_1() -> Vec<Vec<u64>> {
     a0.store(2, Release);
     a0.store(1, Release);
     t1.join().unwrap();
-    see(a0.load(SeqCst) as u64);
-    see(a1.load(SeqCst) as u64);
-    seen.iter().map(|seen| seen.get().clone()).collect()
-}
-
-#[test]
-fn arc_1() {
-    generated(Profile::Arc, 1, run_arc_1);
-}
-
-fn run_arc_1() -> Vec<Vec<u64>> {
-    let seen: &[Plain<Vec<u64>>; 3] = leak(Default::default());
-    let threads: &[Plain<Option<Thread>>; 3] = leak(Default::default());
-    let a0: &AtomicUsize = leak(Default::default());
-    let a1: &AtomicUsize = leak(Default::default());
-    let arc = Arc::new(Bump(move || _ = a0.fetch_add(1, SeqCst)));
-    let (mut arcs0, mut weak0) = (vec![Arc::clone(&arc)], no_weak(&arc));
-    let (mut arcs1, mut weak1) = (vec![Arc::clone(&arc)], no_weak(&arc));
-    let (mut arcs2, mut weak2) = (vec![Arc::clone(&arc)], no_weak(&arc));
-    drop(arc);
-    let see = move |value: u64| seen[0].get().push(value);
-    let t1 = thread::spawn(move || {
-        let see = move |value: u64| seen[1].get().push(value);
-        drop(arcs1.pop());
-        while let Some(arc) = arcs1.pop() {
-            drop(arc);
-        }
-        drop(weak1.take());
-    });
-    drop(arcs0.pop());
-    arcs0.extend(arcs0.last().cloned());
-    let t2 = thread::spawn(move || {
-        let see = move |value: u64| seen[2].get().push(value);
-        a0.store(2, Relaxed);
-        see(a0.load(SeqCst) as u64);
-        drop(arcs2.pop());
-        while let Some(arc) = arcs2.pop() {
-            drop(arc);
-        }
-        drop(weak2.take());
-    });
-    if let Some(arc) = arcs0.last() { weak0 = Some(Arc::downgrade(arc)); }
-    while let Some(arc) = arcs0.pop() {
-        drop(arc);
-    }
-    drop(weak0.take());
-    t1.join().unwrap();
-    t2.join().unwrap();
     see(a0.load(SeqCst) as u64);
     see(a1.load(SeqCst) as u64);
     seen.iter().map(|seen| seen.get().clone()).collect()
