@@ -338,8 +338,8 @@ impl Portfolio {
         self.executions = self.executions.saturating_sub(ran.executions);
         self.events.get_or_insert(report.steps / report.executions.max(1));
         // A bound that the user chose is the user's; another leaves something to be found, if it mattered.
-        let is_exhaustive = report.complete && !ran.given_up && ran.is_of_all();
-        if is_exhaustive && (ran.preemptions.is_none() || self.bounded) {
+        let has_left_out = report.complete && !ran.given_up && !report.left_out.is_empty();
+        if (ran.complete || has_left_out) && ran.is_of_all() && (ran.preemptions.is_none() || self.bounded) {
             self.left_out.join(report.left_out);
             if report.left_out.is_for_others() {
                 // Others may try what was left out, but not for long: it is seldom more than a little.

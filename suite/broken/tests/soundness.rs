@@ -150,6 +150,14 @@ mod the_end_of_a_scope {
             thread::scope(|scope| _ = scope.spawn(|| LOCAL.with(|_| ())));
             ENDED.load(SeqCst)
         });
+        // Nor if it waits for others.
+        has_outcomes(&[0, 1], || {
+            thread::scope(|scope| {
+                scope.spawn(|| LOCAL.with(|_| ()));
+                scope.spawn(|| ());
+            });
+            ENDED.load(SeqCst)
+        });
     }
 
     #[test]
@@ -481,6 +489,42 @@ fn handles_of_an_arc_are_points_for_searches_of_everything() {
         });
         assert!(report.complete, "{search:?}: {:?}", report.left_out);
         assert_eq!(outcomes(&report), expected, "{search:?}");
+    }
+}
+
+/// `Arc::get_mut` locks the count of weak handles, for which `Arc::downgrade` waits.
+#[test]
+fn counts_that_are_locked_are_waited_for() {
+    for search in ALL.iter().chain(&SAMPLES) {
+        explorer(search).executions(2_000).run(|| {
+            let mut one = Arc::new(0);
+            let other = one.clone();
+            thread::scope(|scope| {
+                scope.spawn(|| _ = Arc::get_mut(&mut one));
+                scope.spawn(|| drop(Arc::downgrade(&other)));
+            });
+        });
+    }
+}
+
+/// An atomic of one byte may lie anywhere.
+#[test]
+fn loops_that_never_end_are_reported_wherever_they_wait() {
+    for search in ALL.iter().chain(&SAMPLES) {
+        let failure = explorer(search).try_run(|| {
+            let flags = [const { AtomicBool::new(false) }; 3];
+            thread::scope(|scope| {
+                for flag in &flags {
+                    scope.spawn(|| {
+                        while !flag.load(Acquire) {
+                            std::hint::spin_loop();
+                        }
+                    });
+                }
+            });
+        });
+        let kind = failure.expect_err("nobody sets them").kind;
+        assert!(matches!(kind, Kind::Livelock | Kind::Deadlock), "{search:?}: {kind:?}");
     }
 }
 

@@ -467,6 +467,11 @@ impl Engine {
         }
     }
 
+    /// The event that was made last.
+    pub(crate) fn latest_event(&mut self) -> EventId {
+        self.graph().made() as EventId - 1
+    }
+
     /// Takes a step that touches no memory and that nobody notices who does not wait for it.
     pub(crate) fn take_unnoticed_step(&mut self, access: Access, follows: EventId) {
         let dropping = self.current().dropping.take();

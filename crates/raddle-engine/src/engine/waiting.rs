@@ -218,8 +218,9 @@ impl Engine {
             if !last.is_some_and(
                 |event| matches!(event.action, Action::Wait { address: at, .. } if at == address),
             ) {
-                // SAFETY: a mutex that a thread waits for exists.
-                let expected = unsafe { *(address as *const u32) };
+                // SAFETY: whatever a thread waits for exists, be it a mutex or an atomic of any size; no page ends within four bytes of it
+                // that are read beyond, because statics, stacks and blocks of the heap are padded.
+                let expected = unsafe { (address as *const u32).read_unaligned() };
                 let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
                 let name = name.and_then(|event| event.name.clone());
                 let wait = Action::Wait { address, expected, blocks: true, timeout: None };

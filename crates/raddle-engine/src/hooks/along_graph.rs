@@ -505,7 +505,8 @@ pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
 /// The current thread has done what a scope waits for, for one of the threads of that scope.
 pub(super) fn leave_scope(engine: &mut Engine, scope: usize) {
     engine.take_unnoticed_step(Access::LeaveScope, NONE);
-    let left = engine.last_event_of(engine.current_id());
+    // The graph may know of events that the thread has not made yet: those of destructors, for which no scope waits.
+    let left = engine.latest_event();
     let leaves = &mut engine.current().leaves;
     match leaves.iter_mut().find(|leave| leave.scope == scope) {
         Some(leave) => leave.event = left,

@@ -51,7 +51,9 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             }
             return along_graph::access(engine, caller, place.cast_mut(), Step::Load, order);
         }
-        if (*engine).is_trusted(site) || site == Site::ExpandedRmw {
+        // `Arc::get_mut` locks a count by the highest value, and `Arc::downgrade` waits until it is free.
+        let waits = site == Site::RefCountUp && place.read_volatile().widen() == usize::MAX as u128;
+        if !waits && ((*engine).is_trusted(site) || site == Site::ExpandedRmw) {
             trusted_reach(engine, place);
             let value = place.read_volatile();
             if counts_threads {
