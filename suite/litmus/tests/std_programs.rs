@@ -23,7 +23,7 @@ fn outcomes<T: Ord + Clone + Debug>(model: Model, body: impl Fn() -> T) -> BTree
         let report = explorer(model).allocation(allocation).run(&body);
         assert!(report.exhausted, "{model:?}, {allocation:?}: not exhausted after {}", report.executions);
         let is_wake_up = |left_out: &&str| left_out.contains("wake-ups");
-        assert!(report.left_out.iter().all(|left_out| is_wake_up(left_out)), "{:?}", report.left_out);
+        assert!(report.left_out.iter().all(is_wake_up), "{:?}", report.left_out);
         report.outcomes
     });
     assert_eq!(one, other, "{model:?}: what comes of it depends on where memory comes from");

@@ -29,7 +29,7 @@ fn passes(body: impl Fn()) {
         let may_be = |left_out: &&str| {
             ["spurious wake-ups", "timeouts", "other times"].iter().any(|&begin| left_out.starts_with(begin))
         };
-        assert!(report.left_out.iter().all(|left_out| may_be(left_out)), "{:?}", report.left_out);
+        assert!(report.left_out.iter().all(may_be), "{:?}", report.left_out);
     }
 }
 

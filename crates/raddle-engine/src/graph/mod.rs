@@ -643,10 +643,8 @@ impl Graph {
                 false => !others.any(|&other| self.event(other).is_last_drop() && before(other)),
             };
         }
-        if event.writes() && !event.waits {
-            if self.readers(event.place, id).any(before) {
-                return false;
-            }
+        if event.writes() && !event.waits && self.readers(event.place, id).any(before) {
+            return false;
         }
         let source = if event.reads() { event.rf } else { id };
         if source != INIT && !before(source) {
