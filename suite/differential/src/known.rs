@@ -15,9 +15,16 @@ pub const KNOWN: [(&str, Predicate); 6] = [
         "other answers of `is_finished` are not left out where both kinds of handle share its code",
         |program| program.has(|op| matches!(op, Op::IsFinished(_))),
     ),
-    ("an exhaustive search that lets timeouts of a condition variable end diverges", |program| {
-        count(program, |op| matches!(op, Op::WaitWhileZero { timeout: Some(_), .. })) > 1
-    }),
+    (
+        "an exhaustive search diverges after `Condvar::wait_timeout` was late and another timeout begins",
+        |program| {
+            let waits = |op: &Op| matches!(op, Op::WaitWhileZero { timeout: Some(_), .. });
+            let is_timed = |op: &Op| {
+                waits(op) || matches!(op, Op::Sleep(_) | Op::ParkTimeout(_) | Op::ReceiveTimeout(_))
+            };
+            program.has(waits) && count(program, is_timed) > 1
+        },
+    ),
     ("what an `Arc` holds is dropped by a tail call, which is taken for counting", |program| {
         program.has(|op| matches!(op, Op::Arc(_))) && program.has(|op| op.accesses(0))
     }),
