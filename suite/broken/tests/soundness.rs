@@ -254,6 +254,7 @@ mod critical_sections {
     }
 }
 
+#[allow(clippy::undocumented_unsafe_blocks, reason = "they are not sound: that is what is to be found")]
 mod data_races {
     use super::*;
 
@@ -262,7 +263,6 @@ mod data_races {
         fails(Kind::DataRace, || {
             let (data, flag) = (&Shared::new(0), &AtomicUsize::new(0));
             thread::scope(|scope| {
-                // SAFETY: none, here and below: that is what is to be found.
                 scope.spawn(|| unsafe {
                     if flag.load(Relaxed) == 1 {
                         assert_eq!(*data.get(), 7);
