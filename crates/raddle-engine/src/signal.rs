@@ -7,6 +7,7 @@
 //! alternate stack of the exploring OS thread, with the thread-locals of whichever virtual thread was interrupted, and do
 //! nothing that could allocate or lock.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -27,7 +28,8 @@ pub const TICK_MS: u32 = 20;
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 const ALTERNATE_STACK: usize = 32 * PAGE;
 
-/// The handlers of one exploration; dropping it puts back what was there before.
+/// The handlers of one exploration; dropping it puts back what was there before, except for that of memory faults, which then passes
+/// them on.
 #[allow(missing_debug_implementations, reason = "holds C structures")]
 pub struct Handlers {
     before: [libc::sigaction; CRASHES.len()],
@@ -47,7 +49,12 @@ impl Handlers {
             let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
             let mut stack_before = MaybeUninit::<libc::stack_t>::zeroed();
             sigaltstack(&new, stack_before.as_mut_ptr());
-            let before = CRASHES.map(|signal| set_handler(signal, on_crash as *const () as usize));
+            let ours = on_crash as *const () as usize;
+            let mut before = CRASHES.map(|signal| set_handler(signal, ours));
+            if let Some(known) = *KEPT.before.get() {
+                let left = before.iter_mut().zip(known).filter(|(before, _)| before.sa_sigaction == ours);
+                left.for_each(|(before, known)| *before = known);
+            }
             KEPT.before.get().write(Some(before));
             let before_tick = set_handler(tick_signal(), on_tick as *const () as usize);
             let before_question = set_handler(question_signal(), on_question as *const () as usize);
@@ -81,7 +88,10 @@ impl Drop for Handlers {
         // SAFETY: restores what `install` replaced.
         unsafe {
             for (signal, before) in CRASHES.into_iter().zip(&self.before) {
-                libc::sigaction(signal, before, ptr::null_mut());
+                // A bystander may be on its way to this handler, with a fault that the exploration made.
+                if signal != libc::SIGSEGV {
+                    libc::sigaction(signal, before, ptr::null_mut());
+                }
             }
             libc::sigaction(tick_signal(), &self.before_tick, ptr::null_mut());
             libc::sigaction(question_signal(), &self.before_question, ptr::null_mut());
@@ -166,17 +176,15 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
     // that matters: pages are only saved here, and an outcome ends the execution.
     unsafe {
         let engine = GLOBAL.engine.get();
-        if engine.is_null() {
-            return pass_on(signal);
-        }
         let address = (*info).si_addr().addr();
         if ROLE.get() == NO_ROLE {
-            // A bystander: what it writes to such a page would be undone, so it writes when the exploration is over.
-            if signal == libc::SIGSEGV
-                && (*engine).pages.as_ref().is_some_and(|pages| pages.contains(address))
-            {
-                return bystanders::stand_still();
+            let may_be_protected = signal == libc::SIGSEGV && (*info).si_code == SEGV_ACCERR;
+            if may_be_protected && bystander_tries_again(address) {
+                return;
             }
+            return pass_on(signal);
+        }
+        if engine.is_null() {
             return pass_on(signal);
         }
         if signal == libc::SIGSEGV && (*engine).pages.as_mut().is_some_and(|pages| pages.save(address)) {
@@ -210,6 +218,25 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             pass_on(signal);
         }
     }
+}
+
+/// The memory is there, but must not be accessed in this way.
+const SEGV_ACCERR: c_int = 2;
+
+/// A bystander has written to memory that is protected, perhaps because it is rolled back: what it wrote would be undone, so it writes
+/// when the exploration is over. Which memory that is belongs to the exploration, which may end at any moment, so the bystander does
+/// not look there: it tries again when there is none. False if it has tried often enough, so that it was something else.
+fn bystander_tries_again(address: usize) -> bool {
+    /// Explorations that follow each other may protect the memory again before the bystander gets there.
+    const MOST: u32 = 1000;
+    thread_local! {
+        static LAST: Cell<(usize, u32)> = const { Cell::new((0, 0)) };
+    }
+    let (last, times) = LAST.get();
+    let times = if last == address && !bystanders::are_held() { times + 1 } else { 0 };
+    LAST.set((address, times));
+    bystanders::stand_still();
+    times < MOST
 }
 
 unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {

@@ -16,6 +16,11 @@ pub(crate) fn hold() {
     GLOBAL.bystanders.store(HELD, SeqCst);
 }
 
+/// Whether bystanders stand still.
+pub(crate) fn are_held() -> bool {
+    GLOBAL.bystanders.load(SeqCst) == HELD
+}
+
 /// Bystanders go on.
 pub(crate) fn release() {
     GLOBAL.bystanders.store(0, SeqCst);

@@ -68,11 +68,6 @@ impl Pages {
         pages
     }
 
-    /// Whether the address lies in memory that is rolled back.
-    pub(crate) fn contains(&self, address: usize) -> bool {
-        self.regions.iter().any(|region| region.memory.contains(&address))
-    }
-
     /// Called by the fault handler: saves the page at `address` and makes it writable. False if it is none of ours.
     pub fn save(&mut self, address: usize) -> bool {
         let Some((index, region)) =
