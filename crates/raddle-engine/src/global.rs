@@ -43,6 +43,8 @@ pub struct Global {
     pub registers: Cell<Registers>,
     /// The latest plain access, until something else happens: optimised code announces each twice.
     pub last_announced: Cell<usize>,
+    /// Whether the next call of `park` is Raddle's own, which looks again why it was woken.
+    pub own_park: Cell<bool>,
     /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
     pub overdue: Cell<Option<Overdue>>,
     /// The exploring OS thread, by its number in the kernel.
@@ -125,6 +127,7 @@ pub static GLOBAL: Global = Global {
     wants_registers: Cell::new(false),
     registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
+    own_park: Cell::new(false),
     overdue: Cell::new(None),
     explorer: AtomicU32::new(0),
     tell_stack: Cell::new(None),

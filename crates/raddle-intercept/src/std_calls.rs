@@ -5,7 +5,7 @@ use std::sync::{Once, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
-use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, StdCall};
 
 use crate::{barrier, stdio};
@@ -42,7 +42,10 @@ unsafe extern "C" fn __raddle_std_call(
         3 => StdCall::CondvarNotify { condvar: first, count: i32::MAX as u32 },
         4 => StdCall::LockShared { state: first },
         5 => StdCall::LockAlone { state: first },
-        6 => StdCall::Park { state: parker(&std::thread::current()), deadline: None, by_user: true },
+        6 => {
+            let by_user = !GLOBAL.own_park.replace(false);
+            StdCall::Park { state: parker(&std::thread::current()), deadline: None, by_user }
+        }
         7 => {
             let deadline = Some(after(first.addr() as u64, second.addr() as u64));
             StdCall::Park { state: parker(&std::thread::current()), deadline, by_user: true }

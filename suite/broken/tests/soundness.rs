@@ -453,8 +453,8 @@ mod asked_for {
 
     #[test]
     fn timeouts_end_early() {
-        for search in ALL.iter().chain(&SAMPLES[..3]) {
-            let report = explorer(search).also(Also::Timeouts).executions(30_000).run(|| {
+        for search in ALL[..2].iter().chain(&SAMPLES[..3]) {
+            let report = explorer(search).also(Also::Timeouts).executions(3_000).run(|| {
                 let (set, changed) = (&Mutex::new(false), &Condvar::new());
                 thread::scope(|scope| {
                     scope.spawn(|| {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::task::Wake;
 use std::thread::{self, Thread};
 
-use raddle_engine::global::engine_of_virtual_thread;
+use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, Member};
 use raddle_engine::trace::Action;
 
@@ -223,6 +223,9 @@ impl Bell for Unpark {
             return true;
         }
         while self.silent.swap(1, SeqCst) == 1 {
+            if engine.is_some() {
+                GLOBAL.own_park.set(true);
+            }
             thread::park();
         }
         if let Some(engine) = engine {
