@@ -58,7 +58,7 @@ use crate::memory::Memory;
 use crate::memory::sync::Message;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
-use crate::schedule::Schedule;
+use crate::schedule::{ALL_POINTS, Schedule};
 use crate::site::{Classify, Site};
 use crate::strategy::{Point, Strategy};
 use crate::sys;
@@ -601,7 +601,13 @@ impl Engine {
                 ..graphs.schedule()
             },
             None => Schedule {
-                threads: self.schedule.clone(),
+                threads: self
+                    .limits
+                    .claims_all
+                    .then_some(ALL_POINTS)
+                    .into_iter()
+                    .chain(self.schedule.iter().copied())
+                    .collect(),
                 look_back: self.look_back.clone(),
                 fair_since: self.fair_since(),
                 random: self.random_of_execution(),

@@ -2,10 +2,14 @@
 
 use crate::thread::ThreadId;
 
+/// The first entry of a schedule that was found by a strategy that claims all interleavings; no thread has this number.
+pub const ALL_POINTS: ThreadId = ThreadId::MAX;
+
 /// What has to be chosen to make an execution again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// The thread taken at each point where more than one could go on; under the exhaustive search, that of each event.
+    /// The thread taken at each point where more than one could go on; under the exhaustive search, that of each event. It begins with
+    /// [`ALL_POINTS`] if threads could change where a handle of an `Arc` is made.
     pub threads: Vec<ThreadId>,
     /// At each access that had a choice (under the exhaustive search, at each access): how far back in modification order it went. 0 is the newest.
     pub look_back: Vec<u16>,

@@ -13,6 +13,7 @@ use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::isolate::heap::Policy;
 use raddle_engine::judge::as_it_ended;
 use raddle_engine::memory::Model;
+use raddle_engine::schedule::ALL_POINTS;
 use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
@@ -671,9 +672,10 @@ pub(crate) fn config(
         spurious: also.contains(&Also::SpuriousWakeUps),
         early_timeouts: also.contains(&Also::Timeouts),
         vary_random: also.contains(&Also::RandomBytes),
-        claims_all: match &replayed {
-            Some(file) => file.failure.found_by.strategy.starts_with("bounded"),
-            None => matches!(options.strategy, Strategy::Bounded(_)),
+        claims_all: match (&replayed, &options.strategy) {
+            (Some(file), _) => file.failure.found_by.strategy.starts_with("bounded"),
+            (None, Strategy::Schedule(threads)) => threads.first() == Some(&ALL_POINTS),
+            (None, strategy) => matches!(strategy, Strategy::Bounded(_)),
         },
         notes_stacks: Suppressions::need_stacks(&options.suppress),
         races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),

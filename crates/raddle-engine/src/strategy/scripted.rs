@@ -1,7 +1,7 @@
 //! A given schedule: what a person wrote down, or what a failure file recorded.
 
 use super::{Point, Strategy};
-use crate::schedule::Schedule;
+use crate::schedule::{ALL_POINTS, Schedule};
 use crate::thread::ThreadId;
 
 /// Makes the given choices, then lets each thread run as long as it can and read the newest values. Makes one execution.
@@ -14,7 +14,10 @@ pub struct Scripted {
 
 impl Scripted {
     /// The strategy that follows this script.
-    pub fn new(script: Schedule) -> Scripted {
+    pub fn new(mut script: Schedule) -> Scripted {
+        if script.threads.first() == Some(&ALL_POINTS) {
+            script.threads.remove(0);
+        }
         Scripted { script }
     }
 }
