@@ -254,7 +254,8 @@ impl<'a> Search<'a> {
                 (*engine).memory = Some(Box::new(Memory::new(config.memory)));
             }
             if config.races {
-                RaceDetector::forget_sharing();
+                // What a child finds out, it cannot tell, and it makes one execution only.
+                RaceDetector::begin_sharing(config.fork);
                 (*engine).detector = Some(Box::default());
             }
         }

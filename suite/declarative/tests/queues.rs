@@ -55,7 +55,7 @@ impl ClaimsBeforeWriting {
 
 /// As segment queues do it: who pops makes a slot unusable that its owner has not filled yet, and the owner takes another.
 #[derive(Default)]
-struct BreaksSlots(Slots<4096>);
+struct BreaksSlots(Slots<512>);
 
 #[raddle::test(iterations = 20, executions = 2000, spec = VecDeque<u32>)]
 impl BreaksSlots {
@@ -86,7 +86,7 @@ impl BreaksSlots {
 
 /// The same with the check of emptiness the wrong way round: tail first, so that a queue which was never empty may seem so.
 #[derive(Default)]
-struct LooksAtTheTailFirst(Slots<4096>);
+struct LooksAtTheTailFirst(Slots<512>);
 
 #[raddle::test(fails = IncorrectResults, spec = VecDeque<u32>)]
 impl LooksAtTheTailFirst {

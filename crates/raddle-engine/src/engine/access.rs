@@ -463,9 +463,9 @@ impl RaceDetector {
         }
     }
 
-    /// Begins a search: nothing is shared that is known of.
-    pub(crate) fn forget_sharing() {
-        GLOBAL.shared_lines.iter().for_each(|line| line.set(false));
+    /// Begins a search, in which everything counts as shared, or nothing until it is known of.
+    pub(crate) fn begin_sharing(everything: bool) {
+        GLOBAL.shared_lines.iter().for_each(|line| line.set(everything));
     }
 }
 
