@@ -1,7 +1,6 @@
 //! Where the parts of a `std::sync::Barrier` are. It says neither how many threads it waits for nor lets others count them, so
 //! its layout is found by looking at one.
 
-use std::mem::MaybeUninit;
 use std::sync::{Barrier, OnceLock};
 
 use raddle_engine::hooks::StdCall;
@@ -12,7 +11,7 @@ const WORDS: usize = size_of::<Barrier>() / size_of::<usize>();
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     threads: usize,
-    /// A word that is zero in a new barrier, and that nobody but std uses.
+    /// A word that is zero in a new barrier, all of it, and that nobody but std uses.
     zero: usize,
 }
 
@@ -39,22 +38,35 @@ fn layout() -> Option<Layout> {
 
 fn find() -> Option<Layout> {
     const THREADS: usize = 0x5eed_5eed;
-    // What is padding keeps the one or the other.
-    let [one, other] = [0x00, 0xff].map(|padding| {
-        let mut barrier = MaybeUninit::<Barrier>::uninit();
-        // SAFETY: all words are within the barrier, and all bytes have been written.
-        unsafe {
-            std::ptr::write_bytes(barrier.as_mut_ptr().cast::<u8>(), padding, size_of::<Barrier>());
-            barrier.write(Barrier::new(THREADS));
-            let words = barrier.as_ptr().cast::<usize>();
-            let read = std::array::from_fn::<usize, WORDS, _>(|word| words.add(word).read_volatile());
-            barrier.assume_init_drop();
-            read
-        }
-    });
-    let threads = one.iter().position(|&word| word == THREADS)?;
-    let zero = (0..WORDS).find(|&word| one[word] == 0 && other[word] == 0)?;
+    let words = |barrier: &Barrier| {
+        let first = std::ptr::from_ref(barrier).cast::<usize>();
+        // SAFETY: all words are within the barrier. Some bytes may be padding, so that what they hold says nothing.
+        std::array::from_fn::<usize, WORDS, _>(|word| unsafe { first.add(word).read_volatile() })
+    };
+    let threads = words(&Barrier::new(THREADS)).iter().position(|&word| word == THREADS)?;
+    let zero = (0..WORDS).find(|&word| counts_generations(word) == Some(true))?;
     Some(Layout { threads, zero })
+}
+
+/// Whether all of a word is the number of the generation, which each `wait` of a barrier for one thread raises. Its condition variable counts,
+/// too, but in half a word, beside which there is padding. None if the word does not count.
+fn counts_generations(word: usize) -> Option<bool> {
+    let mut barrier = Barrier::new(1);
+    // SAFETY: within the barrier, which nobody else uses.
+    let counter = unsafe { (&raw mut barrier).cast::<usize>().add(word) };
+    // SAFETY: as above, here and below.
+    let before = unsafe { counter.read_volatile() } as u32;
+    barrier.wait();
+    // SAFETY: as above.
+    let after = unsafe { counter.read_volatile() } as u32;
+    if after != before.wrapping_add(1) {
+        return None;
+    }
+    // SAFETY: as above; the next number is one that half a word does not hold.
+    unsafe { counter.write_volatile(u32::MAX as usize) };
+    barrier.wait();
+    // SAFETY: as above.
+    Some(unsafe { counter.read_volatile() } == 1 << 32)
 }
 
 #[cfg(test)]
