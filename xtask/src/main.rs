@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 /// the first fails.
 fn test() -> bool {
     let mut ordinary = cargo();
-    ordinary.args(["test", "--workspace", "--all-features"]);
+    ordinary.args(["test", "--workspace", "--all-features", "--no-fail-fast"]);
     let mut exploring = cargo();
     exploring.args(["run", "--quiet", "--package", "cargo-raddle", "--", "test", "--no-fail-fast"]);
     for package in EXPLORING {
