@@ -35,6 +35,7 @@ pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::mem;
 
@@ -244,6 +245,8 @@ pub struct Engine {
     fair: Option<Box<Fair>>,
     /// What the search has left out so far.
     pub(crate) left_out: LeftOut,
+    /// Where the standard library counts handles of threads, in any execution so far.
+    handle_counts: BTreeSet<usize>,
     /// From which seed the code under test gets random bytes in the current execution.
     random_seed: u64,
     /// The memory at the end of the last round in which all threads that were left span.
@@ -342,6 +345,7 @@ impl Engine {
             scripted_limit: None,
             fair: None,
             left_out: LeftOut::default(),
+            handle_counts: BTreeSet::new(),
             random_seed: seed,
             memory_of_round: None,
             waited: None,
@@ -508,6 +512,21 @@ impl Engine {
         id as ThreadId
     }
 
+    /// What the monotonic clock shows the current thread.
+    pub(crate) fn time(&self) -> u64 {
+        self.clock.monotonic(self.current)
+    }
+
+    /// Whether the standard library counts handles of a thread there.
+    #[cold]
+    pub(crate) fn counts_handles(&self, address: usize) -> bool {
+        self.handle_counts.contains(&address)
+    }
+
+    pub(crate) fn note_handle_count(&mut self, address: usize) {
+        self.handle_counts.insert(address);
+    }
+
     /// Finds out what the code at a return address is.
     pub(crate) fn classify(&mut self, return_address: usize) -> Site {
         self.on_explorer(|engine| (engine.classifier)(return_address))
@@ -567,7 +586,7 @@ impl Engine {
         self.outcome = None;
         self.scopes.clear();
         self.futexes.clear();
-        self.clock.reset();
+        self.clock.reset(self.exhaustive.is_some());
         self.keys.clear();
         self.current = 0;
         self.panic = None;

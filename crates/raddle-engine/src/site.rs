@@ -41,6 +41,8 @@ pub enum Site {
     MarkedCount = 13,
     /// `JoinHandle::is_finished` looks at a thread.
     IsFinished = 14,
+    /// An event like any other, at code that the compiler made of several places: `is_finished` may be one of them.
+    Merged = 15,
 }
 
 impl Site {

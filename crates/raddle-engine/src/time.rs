@@ -2,6 +2,10 @@
 //!
 //! A short sleep may also end while others could run: they are then *held up*, as a busy machine holds threads up. All of that
 //! together stays below [`MOST_DELAY`] in an execution, so that whoever waits longer than that waits for the others indeed.
+//!
+//! Along an execution graph each thread has a time of its own ([`Clock::apart`]), because the order of events that have nothing to
+//! do with each other must not matter: a wait makes it later for the thread that waited, and for those who learn of what it did
+//! afterwards.
 
 use crate::thread::ThreadId;
 
@@ -16,6 +20,12 @@ pub struct Clock {
     delay: u64,
     /// How long they can be: less than this.
     most_delay: u64,
+    /// Whether each thread has a time of its own.
+    apart: bool,
+    /// How much later it is for each thread, then.
+    ahead: Vec<u64>,
+    /// How much later it was for the thread that made an event, by the event's number; nothing for those not in it.
+    at_events: Vec<u64>,
 }
 
 /// Nanoseconds for which threads can be held up in an execution: less than this.
@@ -29,7 +39,16 @@ const EPOCH: u64 = 1_735_689_600_000_000_000;
 
 impl Default for Clock {
     fn default() -> Clock {
-        Clock { now: BEGIN, sleepers: Vec::new(), idle_steps: 0, delay: 0, most_delay: MOST_DELAY }
+        Clock {
+            now: BEGIN,
+            sleepers: Vec::new(),
+            idle_steps: 0,
+            delay: 0,
+            most_delay: MOST_DELAY,
+            apart: false,
+            ahead: Vec::new(),
+            at_events: Vec::new(),
+        }
     }
 }
 
@@ -39,26 +58,76 @@ impl Clock {
         Clock { most_delay: if early { u64::MAX } else { MOST_DELAY }, ..Clock::default() }
     }
 
-    /// Back to the beginning.
-    pub fn reset(&mut self) {
+    /// Back to the beginning; each thread has a time of its own if `apart`.
+    pub fn reset(&mut self, apart: bool) {
+        self.apart = apart;
+        self.ahead.clear();
+        self.at_events.clear();
         self.now = BEGIN;
         self.idle_steps = 0;
         self.delay = 0;
         self.sleepers.clear();
     }
 
-    /// Nanoseconds of the monotonic clock.
-    pub fn monotonic(&self) -> u64 {
-        self.now
+    /// Nanoseconds of the monotonic clock, for a thread.
+    pub fn monotonic(&self, thread: ThreadId) -> u64 {
+        self.now + self.ahead_of(thread)
     }
 
-    /// Nanoseconds since 1970.
-    pub fn real_time(&self) -> u64 {
-        EPOCH + self.now
+    fn ahead_of(&self, thread: ThreadId) -> u64 {
+        self.ahead.get(usize::from(thread)).copied().unwrap_or(0)
+    }
+
+    /// The thread has waited until a time of the monotonic clock, unless that had passed.
+    pub fn has_waited(&mut self, thread: ThreadId, until: u64) {
+        if self.apart {
+            self.catch_up(thread, until.saturating_sub(self.now));
+        } else {
+            self.now = self.now.max(until);
+        }
+    }
+
+    /// The thread has waited for longer than to this time. Whoever looks at the clock then finds that the time is over.
+    pub fn has_timed_out(&mut self, thread: ThreadId, deadline: u64) {
+        self.has_waited(thread, deadline.max(self.monotonic(thread)) + 1);
+    }
+
+    /// It is at least so much later for a thread.
+    fn catch_up(&mut self, thread: ThreadId, ahead: u64) {
+        let index = usize::from(thread);
+        if ahead > 0 && self.ahead.len() <= index {
+            self.ahead.resize(index + 1, 0);
+        }
+        if let Some(own) = self.ahead.get_mut(index) {
+            *own = ahead.max(*own);
+        }
+    }
+
+    /// Whether it is the same time for all threads.
+    #[inline]
+    pub fn is_one(&self) -> bool {
+        self.ahead.is_empty()
+    }
+
+    /// A thread has learned of what another one did last.
+    pub fn follow_thread(&mut self, thread: ThreadId, other: ThreadId) {
+        self.catch_up(thread, self.ahead_of(other));
+    }
+
+    /// A thread has made an event of this number, which shows the work of another one.
+    pub fn follow_event(&mut self, thread: ThreadId, event: u32, source: u32) {
+        self.catch_up(thread, self.at_events.get(source as usize).copied().unwrap_or(0));
+        self.at_events.resize(event as usize, 0);
+        self.at_events.push(self.ahead_of(thread));
+    }
+
+    /// The real time that a monotonic time stands for: nanoseconds since 1970.
+    pub fn real_time(monotonic: u64) -> u64 {
+        EPOCH + monotonic
     }
 
     /// The monotonic time that a real time stands for.
-    pub fn from_real_time(&self, real: u64) -> u64 {
+    pub fn from_real_time(real: u64) -> u64 {
         real.saturating_sub(EPOCH)
     }
 
@@ -85,20 +154,24 @@ impl Clock {
 
     /// Whether others can be held up until this time.
     pub fn is_nearly(&self, time: u64) -> bool {
-        self.delay.saturating_add(time.saturating_sub(self.now)) < self.most_delay
+        self.may_hold_up_for(time.saturating_sub(self.now))
+    }
+
+    /// Whether others can be held up for so long.
+    pub fn may_hold_up_for(&self, time: u64) -> bool {
+        self.delay.saturating_add(time) < self.most_delay
     }
 
     /// Holds the others up until the thread's deadline, and forgets that.
     pub fn hold_up(&mut self, thread: ThreadId) {
         let Some(deadline) = self.deadline(thread) else { return };
-        self.delay = self.delay.saturating_add(deadline.saturating_sub(self.now));
-        self.advance(deadline);
+        if self.apart {
+            self.has_timed_out(thread, deadline);
+        } else {
+            self.delay = self.delay.saturating_add(deadline.saturating_sub(self.now));
+            self.has_waited(thread, deadline);
+        }
         self.cancel(thread);
-    }
-
-    /// Moves on to a time, unless that has passed.
-    pub fn advance(&mut self, time: u64) {
-        self.now = self.now.max(time);
     }
 
     /// The thread was woken for another reason.
@@ -110,15 +183,23 @@ impl Clock {
     pub fn jump(&mut self, mut wake: impl FnMut(ThreadId)) -> bool {
         let Some(deadline) = self.sleepers.iter().map(|&(deadline, _)| deadline).min() else { return false };
         // A wait that ends at once still takes time, or a loop of such waits would never end.
-        self.now = if deadline > self.now { deadline } else { self.now + 1 };
-        let now = self.now;
-        self.sleepers.retain(|&(deadline, thread)| {
-            let due = deadline <= now;
+        let apart = self.apart;
+        if !apart {
+            self.now = deadline.max(self.now + 1);
+        }
+        let latest = if apart { deadline } else { self.now };
+        let mut sleepers = std::mem::take(&mut self.sleepers);
+        sleepers.retain(|&(deadline, thread)| {
+            let due = deadline <= latest;
             if due {
+                if apart {
+                    self.has_timed_out(thread, deadline);
+                }
                 wake(thread);
             }
             !due
         });
+        self.sleepers = sleepers;
         true
     }
 
@@ -137,27 +218,47 @@ mod tests {
     #[test]
     fn jumps_to_the_first_deadline_and_wakes_all_that_are_due() {
         let mut clock = Clock::default();
-        let begin = clock.monotonic();
+        let begin = clock.monotonic(0);
         clock.sleep(1, begin + 20);
         clock.sleep(2, begin + 10);
         clock.sleep(3, begin + 10);
         let mut woken = Vec::new();
         assert!(clock.jump(|thread| woken.push(thread)));
-        assert_eq!((woken.as_slice(), clock.monotonic()), (&[2, 3][..], begin + 10));
+        assert_eq!((woken.as_slice(), clock.monotonic(0)), (&[2, 3][..], begin + 10));
         clock.cancel(1);
         assert!(!clock.jump(|_| ()));
     }
 
     #[test]
+    fn threads_apart_learn_of_time_by_events() {
+        let mut clock = Clock::default();
+        clock.reset(true);
+        let begin = clock.monotonic(0);
+        clock.sleep(1, begin + 20);
+        clock.sleep(2, begin + 10);
+        assert!(clock.jump(|thread| assert_eq!(thread, 2)));
+        let times = |clock: &Clock| [0, 1, 2].map(|thread| clock.monotonic(thread) - begin);
+        assert_eq!(times(&clock), [0, 0, 11]);
+        clock.follow_event(2, 7, u32::MAX);
+        clock.follow_event(0, 8, 7);
+        assert_eq!(times(&clock), [11, 0, 11]);
+        clock.follow_event(0, 9, 3);
+        clock.follow_thread(1, 0);
+        assert_eq!(times(&clock), [11, 11, 11]);
+        assert!(clock.jump(|thread| assert_eq!(thread, 1)));
+        assert_eq!(times(&clock), [11, 21, 11]);
+    }
+
+    #[test]
     fn threads_are_held_up_for_less_than_a_while_in_all() {
         let mut clock = Clock::default();
-        let begin = clock.monotonic();
+        let begin = clock.monotonic(0);
         let nearly_due = |clock: &Clock| clock.nearly_due().collect::<Vec<_>>();
         clock.sleep(1, begin + MOST_DELAY / 2);
         clock.sleep(2, begin + MOST_DELAY);
         assert_eq!(nearly_due(&clock), [1]);
         clock.hold_up(1);
-        assert_eq!((clock.monotonic(), nearly_due(&clock)), (begin + MOST_DELAY / 2, vec![]));
+        assert_eq!((clock.monotonic(0), nearly_due(&clock)), (begin + MOST_DELAY / 2, vec![]));
         clock.sleep(3, begin);
         assert_eq!(nearly_due(&clock), [3], "what is due already holds nobody up");
     }

@@ -28,7 +28,7 @@ unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::time
         };
         let mut now = hooks::monotonic_time(engine, clock_gettime as *const () as usize);
         if is_real_time(clock) {
-            now = hooks::real_time(engine, now);
+            now = hooks::real_time(now);
         }
         time.write(timespec(now));
         0
@@ -79,7 +79,7 @@ unsafe extern "C" fn clock_nanosleep(
         let deadline = match (flags & libc::TIMER_ABSTIME != 0, is_real_time(clock)) {
             (false, _) => hooks::monotonic_time(engine, 0) + time,
             (true, false) => time,
-            (true, true) => hooks::from_real_time(engine, time),
+            (true, true) => hooks::from_real_time(time),
         };
         hooks::sleep_until(engine, deadline);
         0

@@ -100,7 +100,7 @@ unsafe fn futex(engine: *mut Engine, [address, op, value, timeout, second, mask]
             }
             libc::FUTEX_WAIT_BITSET => {
                 let deadline = timeout.as_ref().map(|time| match real_time {
-                    true => hooks::from_real_time(engine, nanoseconds(time)),
+                    true => hooks::from_real_time(nanoseconds(time)),
                     false => nanoseconds(time),
                 });
                 waited(hooks::futex_wait(engine, place, value as u32, mask as u32, deadline))

@@ -12,6 +12,8 @@ use crate::names::{first_argument, members, owner, shorten};
 pub enum Site {
     /// The program's own synchronisation, or a library's on its behalf.
     User,
+    /// Code that the compiler made of several places at once, so that nothing tells which of them it is.
+    Merged,
     /// The synchronisation of the standard library, which it makes on the program's behalf.
     Std,
     /// How the standard library starts, names and joins threads; no program can tell its order.
@@ -111,6 +113,24 @@ pub(crate) fn classify<'a>(
         }
     }
     Site::Plumbing
+}
+
+/// Judges an access by the one function that is known to be around it.
+pub(crate) fn classify_function(path: &str, is_marked: &dyn Fn(&str) -> bool) -> Site {
+    match classify([Around { path: path.to_owned(), name: "" }], is_marked) {
+        Site::Plumbing => Site::User,
+        site => site,
+    }
+}
+
+/// Whether a function only passes accesses on: plumbing, into which no code of others is inlined, as destructors are into drop
+/// glue, and closures into what calls them.
+pub(crate) fn passes_on(path: &str) -> bool {
+    const HOLDS_OTHERS: [&str; 4] = ["core::ptr", "core::ops::function", "std::panic", "std::sys::backtrace"];
+    let owner = owner(path);
+    let holds_others = HOLDS_OTHERS.iter().any(|module| within(owner, module));
+    let is_plumbing = || classify([Around { path: path.to_owned(), name: "" }], &|_| false) == Site::Plumbing;
+    owner.contains("::") && !holds_others && (expanded(path).is_some() || is_plumbing())
 }
 
 fn expanded(path: &str) -> Option<&'static str> {

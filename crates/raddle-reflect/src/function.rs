@@ -41,8 +41,7 @@ impl<'d> At<'_, 'd> {
     /// The functions at the address with their lines, innermost first.
     pub(crate) fn frames(&self) -> Vec<Frame> {
         let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return Vec::new() };
-        let lines = self.table.lines.get_or_init(|| Lines::read(&unit));
-        let mut position = lines.find(self.address);
+        let mut position = self.position(&unit);
         let mut frames = Vec::new();
         let root = self.unit.entry(self.unit.header.root_offset()).ok();
         let compiled_in = root.and_then(|root| self.dwarf.text(self.unit, &root, gimli::DW_AT_comp_dir));
@@ -62,6 +61,17 @@ impl<'d> At<'_, 'd> {
             position = call.called_from;
         }
         frames
+    }
+
+    /// Whether the code at the address comes from one line.
+    pub(crate) fn has_line(&self) -> bool {
+        let unit = self.table.unit_with_lines(self.dwarf);
+        unit.is_ok_and(|unit| self.position(&unit).is_some_and(|(_, line)| line.is_some()))
+    }
+
+    /// The file (as the unit's line program numbers it) and line of the code at the address.
+    fn position(&self, unit: &Unit<'_>) -> Option<(u64, Option<u32>)> {
+        self.table.lines.get_or_init(|| Lines::read(unit)).find(self.address)
     }
 
     /// The functions at the address, innermost first; the last is the one whose code it is.

@@ -22,6 +22,7 @@ struct Section {
     name: String,
     compressed: bool,
     in_file: bool,
+    address: u64,
     offset: u64,
     size: u64,
 }
@@ -57,6 +58,7 @@ impl Image {
                 name: text_at(&names, u32_at(h, 0) as usize).to_owned(),
                 compressed: u64_at(h, 8) & 0x800 != 0,
                 in_file: u32_at(h, 4) != 8,
+                address: u64_at(h, 16),
                 offset: u64_at(h, 24),
                 size: u64_at(h, 32),
             })
@@ -75,6 +77,17 @@ impl Image {
         let Some(section) = section else { return Vec::new() };
         let length = section.size.saturating_sub(from as u64).min(length as u64);
         read(&self.file, self.length, section.offset.saturating_add(from as u64), length).unwrap_or_default()
+    }
+
+    /// The bytes that the program has at an address before it runs.
+    pub(crate) fn at<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let end = address.checked_add(N as u64)?;
+        let holds =
+            |s: &&Section| s.in_file && s.address != 0 && s.address <= address && end <= s.address + s.size;
+        let section = self.sections.iter().find(holds)?;
+        let mut bytes = [0; N];
+        self.file.read_exact_at(&mut bytes, section.offset + (address - section.address)).ok()?;
+        Some(bytes)
     }
 
     /// The zero-terminated string at an offset of a section, without reading the section.

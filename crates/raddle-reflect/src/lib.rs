@@ -20,6 +20,7 @@
 //! memory is mapped: the code is free of `unsafe`.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod classify;
 mod dwarf;
 mod error;

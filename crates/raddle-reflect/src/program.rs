@@ -2,7 +2,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::classify::{Around, classify};
+use crate::calls::{Call, call_before};
+use crate::classify::{Around, classify, classify_function, passes_on};
 use crate::dwarf::{self, Dwarf, Sections};
 use crate::function::At;
 use crate::image::Image;
@@ -98,14 +99,37 @@ impl Program {
             let site = self.at(address, |at| {
                 let chain = at.chain();
                 let around = chain.iter().map(|call| Around { path: call.path(), name: &call.name });
-                classify(around, is_marked)
+                match classify(around, is_marked) {
+                    Site::User if !at.has_line() => Site::Merged,
+                    site => site,
+                }
             });
             match site.unwrap_or(Site::User) {
                 Site::Plumbing => {}
-                site => return site,
+                site @ (Site::User | Site::Merged) => return site,
+                site => {
+                    return match self.tail_caller(return_address) {
+                        None => site,
+                        Some(function) => classify_function(&function, is_marked),
+                    };
+                }
             }
         }
         Site::Plumbing
+    }
+
+    /// The function that the call before a return address goes to, if it is not one that makes or passes on an access: then
+    /// it ended in a jump to the one that does (a tail call), and the code around the call tells nothing about the
+    /// access. Empty if the call goes through a pointer.
+    fn tail_caller(&self, return_address: u64) -> Option<String> {
+        let function = match call_before(&self.image, return_address.checked_sub(self.bias)?)? {
+            Call::To(target) => self.symbols().function(target)?,
+            Call::ThroughPointer => return Some(String::new()),
+        };
+        let name = self.symbols().name(function);
+        let path = names::demangle(name);
+        let expected = name.starts_with("__tsan_") || passes_on(&path);
+        (!expected).then_some(path)
     }
 
     /// Where a static lies, by a part of its linkage name.

@@ -772,6 +772,7 @@ pub(crate) fn classifier(config: &Config) -> impl FnOnce() -> Classify {
 fn site(site: raddle_reflect::Site) -> Site {
     match site {
         raddle_reflect::Site::User => Site::User,
+        raddle_reflect::Site::Merged => Site::Merged,
         raddle_reflect::Site::Std => Site::Std,
         raddle_reflect::Site::ThreadBookkeeping => Site::ThreadBookkeeping,
         raddle_reflect::Site::ScopeEnd => Site::ScopeEnd,

@@ -170,7 +170,7 @@ fn ways(effort: &Effort) -> Vec<Way> {
         add("exhaustive sc, 2 workers", two, Claims::Everything, true, effort.executions);
         let two = by(Strategy::Bounded(usize::MAX)).workers(2);
         add("bounded, 2 workers", two, Claims::Everything, true, effort.executions);
-        let auto = by(Strategy::Auto);
+        let auto = by(Strategy::Auto).budget(effort.time / 2);
         add("auto", auto, Claims::More, true, effort.executions);
     }
     ways

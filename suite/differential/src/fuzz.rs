@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::check::{Agreed, Difference, Effort, check};
 use crate::interpret::run;
-use crate::known::is_known;
 use crate::program::{Op, Outcome, Program, flat};
 use crate::random::{Profile, program};
 use crate::shrink::shrink;
@@ -19,8 +18,6 @@ pub struct Table {
     pub profiles: BTreeMap<Profile, u64>,
     /// Programs with each primitive.
     pub primitives: BTreeMap<&'static str, u64>,
-    /// Programs that were left out because something in them is known to be wrong.
-    pub known: u64,
     /// Programs that are too large for the brute force.
     pub too_large: u64,
     /// Programs of which some execution may fail.
@@ -57,10 +54,6 @@ pub fn fuzz(
 impl Table {
     fn add(&mut self, profile: Profile, seed: u64, effort: &Effort) {
         let program = program(profile, seed);
-        if is_known(&program) {
-            self.known += 1;
-            return;
-        }
         *self.profiles.entry(profile).or_default() += 1;
         for primitive in primitives(&program) {
             *self.primitives.entry(primitive).or_default() += 1;
@@ -114,8 +107,7 @@ fn explain(
     effort: &Effort,
 ) -> String {
     let same = |candidate: &Program| {
-        !is_known(candidate)
-            && interpreted(candidate, effort).is_err_and(|other| other.class == difference.class)
+        interpreted(candidate, effort).is_err_and(|other| other.class == difference.class)
     };
     let small = shrink(program, Duration::from_secs(20), same);
     let again = interpreted(&small, effort);
@@ -144,7 +136,6 @@ impl fmt::Display for Table {
         for (name, count) in [
             ("may fail", self.failing),
             ("too large", self.too_large),
-            ("left out as known", self.known),
             ("searches", searches),
             ("complete searches", complete),
             ("differences", self.differences.len() as u64),

@@ -4,14 +4,13 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
-use crate::known::is_known;
 use crate::random::{Profile, program};
 use crate::source::{PRELUDE, function};
 
 /// The seeds of the programs that are kept as Rust in this crate's own tests.
 pub const KEPT: std::ops::Range<u64> = 0..2;
 
-/// A file with a test for each profile and seed, but not for programs with something that is known to be wrong.
+/// A file with a test for each profile and seed.
 pub fn tests(profiles: &[Profile], seeds: impl Iterator<Item = u64>) -> String {
     let mut text = format!(
         "//! Random programs, by `cargo run -p differential -- generate`.\n\n{PRELUDE}\n\
@@ -20,9 +19,6 @@ pub fn tests(profiles: &[Profile], seeds: impl Iterator<Item = u64>) -> String {
     for seed in seeds {
         for profile in profiles {
             let program = program(*profile, seed);
-            if is_known(&program) {
-                continue;
-            }
             let name = format!("{profile:?}_{seed}").to_lowercase();
             let function = function(&format!("run_{name}"), &program);
             write!(

@@ -12,7 +12,6 @@ pub mod fair;
 pub mod fuzz;
 pub mod generate;
 pub mod interpret;
-pub mod known;
 pub mod oracle;
 pub mod program;
 pub mod random;

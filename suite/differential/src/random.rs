@@ -247,7 +247,7 @@ impl Make {
     fn join_some(&mut self, body: &mut Body) {
         for thread in 1..self.program.threads.len() {
             if self.random.chance(30) {
-                let op = if self.profile == Profile::Scopes && self.random.chance(30) {
+                let op = if self.random.chance(if self.profile == Profile::Scopes { 40 } else { 15 }) {
                     Op::IsFinished(thread)
                 } else {
                     Op::Join(thread)

@@ -134,7 +134,6 @@ fn run_locks_0() -> Vec<Vec<u64>> {
                 see(replace(&mut m0_held, 1));
             }
         });
-        t1.join().unwrap();
         {
             let mut m1_held = m1.0.lock().unwrap();
             see(replace(&mut m1_held, 3));
@@ -143,6 +142,7 @@ fn run_locks_0() -> Vec<Vec<u64>> {
                 see(replace(&mut m0_held, 1));
             }
         }
+        t1.join().unwrap();
     });
     {
         let mut m0_held = m0.0.lock().unwrap();
@@ -264,6 +264,56 @@ fn run_scopes_0() -> Vec<Vec<u64>> {
 }
 
 #[test]
+fn arc_0() {
+    generated(Profile::Arc, 0, run_arc_0);
+}
+
+fn run_arc_0() -> Vec<Vec<u64>> {
+    let seen: &[Plain<Vec<u64>>; 3] = leak(Default::default());
+    let threads: &[Plain<Option<Thread>>; 3] = leak(Default::default());
+    let a0: &AtomicU8 = leak(Default::default());
+    let a1: &AtomicBool = leak(Default::default());
+    let arc = Arc::new(Bump(move || _ = a0.fetch_add(1, SeqCst)));
+    let (mut arcs0, mut weak0) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    let (mut arcs1, mut weak1) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    let (mut arcs2, mut weak2) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    drop(arc);
+    let see = move |value: u64| seen[0].get().push(value);
+    arcs0.last_mut().into_iter().for_each(|arc| see(Arc::get_mut(arc).is_some() as u64));
+    if let Some(weak) = &weak0 { let arc = weak.upgrade(); see(arc.is_some() as u64); arcs0.extend(arc); }
+    let t1 = thread::spawn(move || {
+        let see = move |value: u64| seen[1].get().push(value);
+        see(a1.load(Relaxed) as u64);
+        arcs1.last().iter().for_each(|arc| see(Arc::strong_count(arc) as u64));
+        if let Some(arc) = arcs1.last() { weak1 = Some(Arc::downgrade(arc)); }
+        while let Some(arc) = arcs1.pop() {
+            drop(arc);
+        }
+        drop(weak1.take());
+    });
+    a1.store(true, Relaxed);
+    see(a0.load(Acquire) as u64);
+    let t2 = thread::spawn(move || {
+        let see = move |value: u64| seen[2].get().push(value);
+        arcs2.pop().into_iter().for_each(|arc| see(Arc::into_inner(arc).is_some() as u64));
+        see(a1.load(Acquire) as u64);
+        while let Some(arc) = arcs2.pop() {
+            drop(arc);
+        }
+        drop(weak2.take());
+    });
+    while let Some(arc) = arcs0.pop() {
+        drop(arc);
+    }
+    drop(weak0.take());
+    t1.join().unwrap();
+    t2.join().unwrap();
+    see(a0.load(SeqCst) as u64);
+    see(a1.load(SeqCst) as u64);
+    seen.iter().map(|seen| seen.get().clone()).collect()
+}
+
+#[test]
 fn time_0() {
     generated(Profile::Time, 0, run_time_0);
 }
@@ -363,6 +413,50 @@ fn run_races_0() -> Vec<Vec<u64>> {
 }
 
 #[test]
+fn mixed_0() {
+    generated(Profile::Mixed, 0, run_mixed_0);
+}
+
+fn run_mixed_0() -> Vec<Vec<u64>> {
+    let seen: &[Plain<Vec<u64>>; 3] = leak(Default::default());
+    let threads: &[Plain<Option<Thread>>; 3] = leak(Default::default());
+    let a0: &AtomicU8 = leak(Default::default());
+    let a1: &AtomicBool = leak(Default::default());
+    let d0: &Plain<u64> = leak(Default::default());
+    let m0: &(Mutex<u64>, Condvar) = leak(Default::default());
+    let see = move |value: u64| seen[0].get().push(value);
+    a0.store(2, Release);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let see = move |value: u64| seen[1].get().push(value);
+            thread::park();
+            thread::park();
+            thread::yield_now();
+        });
+        while a1.load(Relaxed) != false {
+            spin_loop();
+        }
+        if let Ok(mut m0_held) = m0.0.try_lock() {
+            see(1);
+            see(replace(&mut m0_held, 2));
+        } else {
+            see(0);
+        }
+    });
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let see = move |value: u64| seen[2].get().push(value);
+            a1.store(false, SeqCst);
+            *d0.get() = 0;
+            thread::yield_now();
+        });
+    });
+    see(a0.load(SeqCst) as u64);
+    see(a1.load(SeqCst) as u64);
+    seen.iter().map(|seen| seen.get().clone()).collect()
+}
+
+#[test]
 fn atomics_1() {
     generated(Profile::Atomics, 1, run_atomics_1);
 }
@@ -383,8 +477,8 @@ fn run_atomics_1() -> Vec<Vec<u64>> {
         see(a0.compare_exchange_weak(2, 1, AcqRel, Acquire).unwrap_or_else(|found| found) as u64);
     });
     see(a0.compare_exchange(2, 2, AcqRel, Relaxed).unwrap_or_else(|found| found) as u64);
-    see(a0.load(Acquire) as u64);
     t2.join().unwrap();
+    see(a0.load(Acquire) as u64);
     t1.join().unwrap();
     see(a0.load(SeqCst) as u64);
     see(a1.load(SeqCst) as u64);
@@ -547,6 +641,54 @@ fn run_scopes_1() -> Vec<Vec<u64>> {
 }
 
 #[test]
+fn arc_1() {
+    generated(Profile::Arc, 1, run_arc_1);
+}
+
+fn run_arc_1() -> Vec<Vec<u64>> {
+    let seen: &[Plain<Vec<u64>>; 3] = leak(Default::default());
+    let threads: &[Plain<Option<Thread>>; 3] = leak(Default::default());
+    let a0: &AtomicUsize = leak(Default::default());
+    let a1: &AtomicUsize = leak(Default::default());
+    let arc = Arc::new(Bump(move || _ = a0.fetch_add(1, SeqCst)));
+    let (mut arcs0, mut weak0) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    let (mut arcs1, mut weak1) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    let (mut arcs2, mut weak2) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    drop(arc);
+    let see = move |value: u64| seen[0].get().push(value);
+    let t1 = thread::spawn(move || {
+        let see = move |value: u64| seen[1].get().push(value);
+        drop(arcs1.pop());
+        while let Some(arc) = arcs1.pop() {
+            drop(arc);
+        }
+        drop(weak1.take());
+    });
+    drop(arcs0.pop());
+    arcs0.extend(arcs0.last().cloned());
+    let t2 = thread::spawn(move || {
+        let see = move |value: u64| seen[2].get().push(value);
+        a0.store(2, Relaxed);
+        see(a0.load(SeqCst) as u64);
+        drop(arcs2.pop());
+        while let Some(arc) = arcs2.pop() {
+            drop(arc);
+        }
+        drop(weak2.take());
+    });
+    if let Some(arc) = arcs0.last() { weak0 = Some(Arc::downgrade(arc)); }
+    t2.join().unwrap();
+    while let Some(arc) = arcs0.pop() {
+        drop(arc);
+    }
+    drop(weak0.take());
+    t1.join().unwrap();
+    see(a0.load(SeqCst) as u64);
+    see(a1.load(SeqCst) as u64);
+    seen.iter().map(|seen| seen.get().clone()).collect()
+}
+
+#[test]
 fn time_1() {
     generated(Profile::Time, 1, run_time_1);
 }
@@ -623,9 +765,57 @@ fn run_races_1() -> Vec<Vec<u64>> {
         let see = move |value: u64| seen[1].get().push(value);
         see(a1.fetch_xor(1, Release) as u64);
     });
+    t1.join().unwrap();
     a1.store(1, Relaxed);
     fence(Acquire);
-    t1.join().unwrap();
+    see(a0.load(SeqCst) as u64);
+    see(a1.load(SeqCst) as u64);
+    seen.iter().map(|seen| seen.get().clone()).collect()
+}
+
+#[test]
+fn mixed_1() {
+    generated(Profile::Mixed, 1, run_mixed_1);
+}
+
+fn run_mixed_1() -> Vec<Vec<u64>> {
+    let seen: &[Plain<Vec<u64>>; 2] = leak(Default::default());
+    let threads: &[Plain<Option<Thread>>; 2] = leak(Default::default());
+    let a0: &AtomicU64 = leak(Default::default());
+    let a1: &AtomicU16 = leak(Default::default());
+    let m0: &(Mutex<u64>, Condvar) = leak(Default::default());
+    let m1: &(Mutex<u64>, Condvar) = leak(Default::default());
+    let arc = Arc::new(Bump(move || _ = a0.fetch_add(1, SeqCst)));
+    let (mut arcs1, mut weak1) = (vec![Arc::clone(&arc)], no_weak(&arc));
+    drop(arc);
+    let see = move |value: u64| seen[0].get().push(value);
+    see(a1.fetch_xor(2, Release) as u64);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let see = move |value: u64| seen[1].get().push(value);
+            if let Ok(mut m1_held) = m1.0.try_lock() {
+                see(1);
+                see(replace(&mut m1_held, 1));
+                while a1.load(Acquire) != 2 {
+                    spin_loop();
+                }
+            } else {
+                see(0);
+            }
+            see(a1.load(Acquire) as u64);
+            {
+                let mut m0_held = m0.0.lock().unwrap();
+                see(replace(&mut m0_held, 1));
+            }
+            m0.1.notify_all();
+            if let Some(weak) = &weak1 { let arc = weak.upgrade(); see(arc.is_some() as u64); arcs1.extend(arc); }
+            while let Some(arc) = arcs1.pop() {
+                drop(arc);
+            }
+            drop(weak1.take());
+        });
+    });
+    a1.store(1, Release);
     see(a0.load(SeqCst) as u64);
     see(a1.load(SeqCst) as u64);
     seen.iter().map(|seen| seen.get().clone()).collect()

@@ -78,7 +78,9 @@ impl Engine {
     /// parts of it are not seen.
     #[inline(always)]
     pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
-        if self.detector.is_some() && matches!(site, Site::User | Site::ExpandedRmw | Site::MarkedCount) {
+        if self.detector.is_some()
+            && matches!(site, Site::User | Site::Merged | Site::ExpandedRmw | Site::MarkedCount)
+        {
             let (address, size) = (place.address, place.size.into());
             let access = Access { thread: self.current, address, size, kind };
             if let (Some(owner), Some(detector)) = (stack::owner(address), &mut self.detector) {

@@ -120,6 +120,9 @@ impl Engine {
                     if self.detector.is_some() {
                         self.follow_clocks(id);
                     }
+                    if !self.clock.is_one() {
+                        self.follow_time(id, follows);
+                    }
                     let size = location.map_or(8, |at| at.size);
                     let effect = access.writes(read, size).is_some_and(|written| written != read);
                     match location.filter(|_| may_go_round && !effect) {
@@ -138,6 +141,18 @@ impl Engine {
                 Answer::Asymmetric => self.stop(Outcome::Asymmetric { thread }),
             }
         }
+    }
+
+    /// The current thread has made an event: it is not earlier for it than for whoever made what the event shows.
+    fn follow_time(&mut self, id: EventId, follows: EventId) {
+        let event = *self.graph().event(id);
+        match event.access {
+            Access::Spawn(child) => self.clock.follow_thread(child, event.thread),
+            Access::Join(other) => self.clock.follow_thread(event.thread, other),
+            _ => {}
+        }
+        let source = if event.rf == NONE { follows } else { event.rf };
+        self.clock.follow_event(event.thread, id, source);
     }
 
     /// Switches to a thread. What others do to memory meanwhile is not the doing of the current thread.
@@ -247,8 +262,8 @@ impl Engine {
         let early = self.take_choice(2) == 1;
         if early {
             self.current().early_timeouts += 1;
-            // Whoever looks at the clock then finds that the time is over.
-            self.clock.advance(deadline + 1);
+            let thread = self.current;
+            self.clock.has_timed_out(thread, deadline);
         }
         early
     }

@@ -326,7 +326,7 @@ pub(super) fn futex_wait(
     };
     let (value, _) = engine.take_step(Access::Load, Order::Acquire, location, NONE, 0);
     let blocks = value as u32 == expected;
-    let timeout = deadline.map(|deadline| deadline.saturating_sub(engine.clock.monotonic()));
+    let timeout = deadline.map(|deadline| deadline.saturating_sub(engine.time()));
     engine.record(|| Action::Wait { address, expected, blocks, timeout });
     if !blocks {
         unlock_queue(engine, address);

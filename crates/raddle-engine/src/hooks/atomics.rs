@@ -23,7 +23,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     // because the compiler must not move them over a switch.
     unsafe {
         let site = site::of(caller.pc, caller.fp);
-        if site == Site::IsFinished {
+        if site == Site::IsFinished || (site == Site::Merged && (*engine).counts_handles(place.addr())) {
             (*engine).left_out.add(Reason::IsFinished);
         }
         // A scope also looks at a flag: whether one of its threads has panicked.
@@ -176,6 +176,9 @@ unsafe fn rmw_once<T: Int>(
             return along_graph::count_marked(engine, caller, place, step, order);
         }
         if (*engine).is_trusted(site) {
+            if site == Site::ThreadBookkeeping && op == Rmw::Add {
+                enter(engine, |engine| engine.note_handle_count(place.addr()));
+            }
             if (*engine).follows_graph() {
                 // It asked std who it is, or ended the handle of a thread.
                 enter(engine, Engine::note_act);
@@ -371,7 +374,7 @@ pub(super) fn access<T: Int>(engine: &Engine, site: Site, place: *const T, order
         order,
         held: held.widen(),
         trust: match site {
-            Site::Unknown | Site::Plumbing | Site::User | Site::MarkedCount => Trust::Nothing,
+            Site::Unknown | Site::Plumbing | Site::User | Site::Merged | Site::MarkedCount => Trust::Nothing,
             // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
             Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
             Site::ExpandedRmw | Site::MutexLock | Site::Std | Site::IsFinished => Trust::Right,
@@ -445,7 +448,10 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
             });
         }
         if (*engine).trace.is_some()
-            && matches!(site::of(caller.pc, caller.fp), Site::User | Site::Std | Site::MarkedCount)
+            && matches!(
+                site::of(caller.pc, caller.fp),
+                Site::User | Site::Merged | Site::Std | Site::MarkedCount
+            )
         {
             enter(engine, |engine| engine.record(|| Action::Fence { order }));
         }

@@ -31,7 +31,7 @@ pub unsafe fn futex_wait(
             engine.point(Pending { address, effect: Effect::Write });
             engine.reach(at(place), AccessKind::AtomicRead);
             let blocks = place.read_volatile() == expected;
-            let now = engine.clock.monotonic();
+            let now = engine.time();
             engine.record(|| Action::Wait {
                 address,
                 expected,

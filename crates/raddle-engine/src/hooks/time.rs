@@ -5,6 +5,7 @@ use crate::engine::{Engine, Outcome};
 use crate::left_out::Reason;
 use crate::spin::{CLOCK, Read};
 use crate::thread::State;
+use crate::time::Clock;
 use crate::trace::{Action, SwitchReason};
 
 /// Nanoseconds of the monotonic clock.
@@ -13,7 +14,7 @@ use crate::trace::{Action, SwitchReason};
 /// As for [`super::fence`].
 pub unsafe fn now(engine: *mut Engine) -> u64 {
     // SAFETY: the caller's.
-    unsafe { (*engine).clock.monotonic() }
+    unsafe { (*engine).time() }
 }
 
 /// The current thread gives way to the others, in a call that returns to `pc`.
@@ -38,17 +39,17 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            let ns = deadline.saturating_sub(engine.clock.monotonic());
+            let ns = deadline.saturating_sub(engine.time());
             engine.record(|| Action::Sleep { ns });
             let me = engine.current_id();
             engine.current().spin.reset();
             if engine.follows_graph() {
                 // Whoever sleeps may be late, and so may the others. But people take it that after a long sleep the others have
                 // done what they could: where other searches follow, that is left to them.
-                if !engine.limits.to_the_letter && engine.alive > 1 && !engine.clock.is_nearly(deadline) {
+                if !engine.limits.to_the_letter && engine.alive > 1 && !engine.clock.may_hold_up_for(ns) {
                     engine.stop(Outcome::Unsupported { thread: me });
                 }
-                return engine.clock.advance(deadline);
+                return engine.clock.has_waited(me, deadline);
             }
             engine.note_timeout(Some(deadline));
             engine.clock.sleep(me, deadline);
@@ -69,29 +70,21 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
         enter(engine, |engine| {
             engine.count_step();
             engine.left_out.add(Reason::Time);
-            let now = engine.clock.monotonic();
+            let now = engine.time();
             engine.has_read(Read { pc, address: CLOCK, value: now });
-            engine.clock.monotonic()
+            engine.time()
         })
     }
 }
 
 /// The real-time clock that belongs to a monotonic time.
-///
-/// # Safety
-/// As for [`super::fence`].
-pub unsafe fn real_time(engine: *mut Engine, monotonic: u64) -> u64 {
-    // SAFETY: the caller's.
-    unsafe { (*engine).clock.real_time() - (*engine).clock.monotonic() + monotonic }
+pub fn real_time(monotonic: u64) -> u64 {
+    Clock::real_time(monotonic)
 }
 
 /// The monotonic time that a time of the real-time clock stands for.
-///
-/// # Safety
-/// As for [`super::fence`].
-pub unsafe fn from_real_time(engine: *mut Engine, real: u64) -> u64 {
-    // SAFETY: the caller's.
-    unsafe { (*engine).clock.from_real_time(real) }
+pub fn from_real_time(real: u64) -> u64 {
+    Clock::from_real_time(real)
 }
 
 /// Fills a buffer with random bytes that are equal in every execution.
