@@ -103,7 +103,7 @@ pub(crate) struct RaddleOptions {
     /// Types or functions that count references as Arc does, for exhaustive and auto: my_crate::Handle,*::release
     #[arg(long, value_name = "PATHS", allow_hyphen_values = true)]
     pub(crate) reference_counts: Option<String>,
-    /// What else may happen: spurious-wake-ups, timeouts, random-bytes, with commas between them
+    /// What else may happen: spurious-wake-ups, spurious-failures, timeouts, random-bytes, with commas between them
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) also: Option<String>,
     /// Whether memory that is not freed is a failure: on, off
@@ -216,7 +216,8 @@ fn check_strategy(value: &str) -> Result<(), String> {
 
 fn check_also(value: &str) -> Result<(), String> {
     let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let mut checked = parts.map(|part| one_of(part, &["spurious-wake-ups", "timeouts", "random-bytes"]));
+    let known = ["spurious-wake-ups", "spurious-failures", "timeouts", "random-bytes"];
+    let mut checked = parts.map(|part| one_of(part, &known));
     checked.find(Result::is_err).unwrap_or(Ok(()))
 }
 

@@ -60,7 +60,7 @@ use crate::memory::sync::Message;
 use crate::os_thread::{OsThread, Turn};
 use crate::rng::Rng;
 use crate::schedule::{ALL_POINTS, Schedule};
-use crate::site::{Classify, Site};
+use crate::site::{Classify, Code, Site};
 use crate::strategy::{Point, Strategy};
 use crate::sys;
 use crate::thread::{KeyDestructor, Start, State, ThreadId, Threads, VThread};
@@ -164,6 +164,19 @@ pub enum Backend {
     OsThreads,
 }
 
+/// What may happen to a program, and is explored only where it is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Also {
+    /// `park` and `Condvar::wait` end although nobody ended them: once for each thread.
+    pub spurious_wake_ups: bool,
+    /// `compare_exchange_weak` fails although the place held what was expected: once for each thread.
+    pub spurious_failures: bool,
+    /// Timeouts, however long, end while other threads could go on.
+    pub timeouts: bool,
+    /// Each execution has random bytes of its own.
+    pub random_bytes: bool,
+}
+
 /// Limits and ways of running that stay the same for all executions of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -183,12 +196,8 @@ pub struct Limits {
     pub check_leaks: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
-    /// Whether `park` and `Condvar::wait` may end although nobody ended them: once for each thread.
-    pub spurious: bool,
-    /// Whether timeouts, however long, may end while other threads could go on.
-    pub early_timeouts: bool,
-    /// Whether each execution has random bytes of its own.
-    pub vary_random: bool,
+    /// What else may happen.
+    pub also: Also,
     /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
     /// that goes round is left out only if each round is proven to be like the one before.
     pub claims_all: bool,
@@ -360,7 +369,7 @@ impl Engine {
             suppress: None,
             scopes: Vec::new(),
             futexes: Futexes::default(),
-            clock: Clock::new(limits.early_timeouts),
+            clock: Clock::new(limits.also.timeouts),
             keys: Vec::new(),
             mappings: Vec::new(),
             points: None,
@@ -528,7 +537,7 @@ impl Engine {
     }
 
     /// Finds out what the code at a return address is.
-    pub(crate) fn classify(&mut self, return_address: usize) -> Site {
+    pub(crate) fn classify(&mut self, return_address: usize) -> Code {
         self.on_explorer(|engine| (engine.classifier)(return_address))
     }
 
@@ -637,7 +646,7 @@ impl Engine {
 
     /// Begins the execution of this number: it may have random bytes of its own.
     pub(crate) fn number(&mut self, execution: u64) {
-        if self.limits.vary_random {
+        if self.limits.also.random_bytes {
             self.random_seed = Rng::of_execution(self.seed, execution).next();
         }
     }

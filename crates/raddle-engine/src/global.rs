@@ -71,7 +71,7 @@ pub struct Global {
     pub text_start: Cell<usize>,
     /// Length of the program's code.
     pub text_len: Cell<usize>,
-    /// One byte per byte of code: the [`crate::site::Site`] of the call that returns there.
+    /// One byte per byte of code: the [`crate::site::Code`] of the call that returns there.
     pub sites: Cell<*mut u8>,
     /// One byte per byte of code, too: see [`crate::site::Looks`].
     pub looks: Cell<*mut u8>,

@@ -12,6 +12,7 @@ mod futexes;
 mod memory;
 mod operations;
 mod rwlocks;
+mod spurious;
 mod std_calls;
 mod threads;
 mod time;

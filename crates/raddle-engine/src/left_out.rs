@@ -13,6 +13,8 @@ pub enum Reason {
     IsFinished,
     /// Wake-ups of `park` and `Condvar::wait` that nobody caused.
     SpuriousWakeUps,
+    /// Failures of `compare_exchange_weak` at a place that holds what is expected.
+    SpuriousFailures,
     /// What the program makes of other random bytes.
     RandomBytes,
     /// What the program makes of other times.
@@ -28,11 +30,12 @@ pub enum Reason {
 }
 
 /// All reasons, in the order in which they are told.
-pub const REASONS: [Reason; 9] = [
+pub const REASONS: [Reason; 10] = [
     Reason::LongExecutions,
     Reason::Timeouts,
     Reason::IsFinished,
     Reason::SpuriousWakeUps,
+    Reason::SpuriousFailures,
     Reason::RandomBytes,
     Reason::Time,
     Reason::YieldingLoops,
@@ -47,6 +50,7 @@ impl Reason {
             Reason::Timeouts => "timeouts that end while other threads could go on",
             Reason::IsFinished => "other answers of `is_finished`",
             Reason::SpuriousWakeUps => "spurious wake-ups of `park` and `Condvar::wait`",
+            Reason::SpuriousFailures => "spurious failures of `compare_exchange_weak`",
             Reason::RandomBytes => "other random bytes, which hash maps use too",
             Reason::Time => "other times that the clock may show",
             Reason::LongExecutions => "executions that make more events",

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::estimate::Prospect;
-use crate::engine::{Backend, Engine, Limits, Outcome, RaceDetector, Suppress};
+use crate::engine::{Also, Backend, Engine, Limits, Outcome, RaceDetector, Suppress};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::Exhaustive;
@@ -76,12 +76,8 @@ pub struct Config {
     pub to_the_letter: bool,
     /// Whether memory that was not freed at an execution's end is a failure.
     pub check_leaks: bool,
-    /// Whether `park` and `Condvar::wait` may end although nobody ended them: once for each thread.
-    pub spurious: bool,
-    /// Whether timeouts, however long, may end while other threads could go on.
-    pub early_timeouts: bool,
-    /// Whether each execution has random bytes of its own.
-    pub vary_random: bool,
+    /// What else may happen.
+    pub also: Also,
     /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
     /// that goes round is left out only if each round is proven to be like the one before.
     pub claims_all: bool,
@@ -229,9 +225,7 @@ impl<'a> Search<'a> {
             prove_spins: config.prove_spins,
             to_the_letter: config.to_the_letter,
             check_leaks: config.check_leaks,
-            spurious: config.spurious,
-            early_timeouts: config.early_timeouts,
-            vary_random: config.vary_random,
+            also: config.also,
             claims_all: config.claims_all,
             notes_stacks: config.notes_stacks,
             allocation: config.allocation,

@@ -59,35 +59,90 @@ impl Site {
     }
 }
 
+/// What may become of a compare-exchange at some code address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exchange {
+    /// It fails only if the place does not hold what is expected.
+    #[default]
+    Strong = 0,
+    /// It may fail although the place does.
+    Weak = 1,
+    /// Then the standard library tries again.
+    Repeated = 2,
+}
+
+/// What is known of the code at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// What an access there is.
+    pub site: Site,
+    /// What a compare-exchange there is.
+    pub exchange: Exchange,
+}
+
+impl From<Site> for Code {
+    fn from(site: Site) -> Code {
+        Code { site, exchange: Exchange::Strong }
+    }
+}
+
+impl Code {
+    const SITE: u8 = 0xf;
+
+    /// As the table has it.
+    fn bits(self) -> u8 {
+        self.site as u8 | (self.exchange as u8) << 4
+    }
+}
+
 /// A way to find out what the code at a return address is: slow, called once per address. It is made when memory is
 /// already the engine's, so that what it remembers is not rolled back.
-pub type Classify = Box<dyn FnMut(usize) -> Site>;
+pub type Classify = Box<dyn FnMut(usize) -> Code>;
 
 /// What the access is that was called for by the code returning to `pc`, in the frame at `fp`.
 ///
 /// # Safety
 /// `fp` must be the frame pointer of the calling function, compiled with frame pointers.
 #[inline(always)]
-pub unsafe fn of(mut pc: usize, mut fp: usize) -> Site {
+pub unsafe fn of(pc: usize, fp: usize) -> Site {
+    // SAFETY: the caller's promise.
+    unsafe { code_of(pc, fp) }.0
+}
+
+/// [`of`], and whether a compare-exchange there may fail although the place holds what is expected.
+///
+/// # Safety
+/// As for [`of`].
+#[inline(always)]
+pub unsafe fn of_exchange(pc: usize, fp: usize) -> (Site, bool) {
+    // SAFETY: the caller's promise.
+    let (site, exchanges) = unsafe { code_of(pc, fp) };
+    (site, exchanges == (Exchange::Weak as u8) << 4)
+}
+
+/// What the access is, and the kinds of exchanges around it, together.
+#[inline(always)]
+unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
+    let mut exchanges = 0;
     // A chain of plumbing is three or four functions long; the bound only guards against broken frames.
     for _ in 0..16 {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
         if offset >= GLOBAL.text_len.get() {
-            return Site::User;
+            return (Site::User, exchanges);
         }
         // SAFETY: the table has one byte per byte of code.
-        let site = unsafe { load(offset) };
-        match site {
-            Site::Unknown => {
-                let site = look_up(pc);
-                // SAFETY: as above.
-                unsafe { GLOBAL.sites.get().add(offset).write(site as u8) };
-                if site != Site::Plumbing {
-                    return site;
-                }
-            }
+        let mut bits = unsafe { GLOBAL.sites.get().add(offset).read() };
+        if bits == Site::Unknown as u8 {
+            bits = look_up(pc).bits();
+            // SAFETY: as above.
+            unsafe { GLOBAL.sites.get().add(offset).write(bits) };
+        }
+        exchanges |= bits & !Code::SITE;
+        // SAFETY: the table holds nothing but what `Code::bits` makes.
+        match unsafe { std::mem::transmute::<u8, Site>(bits & Code::SITE) } {
             Site::Plumbing => {}
-            site => return site,
+            site => return (site, exchanges),
         }
         // SAFETY: the caller's promise: the frame holds the caller's frame pointer and the return address.
         unsafe {
@@ -95,7 +150,7 @@ pub unsafe fn of(mut pc: usize, mut fp: usize) -> Site {
             fp = *(fp as *const usize);
         }
     }
-    Site::User
+    (Site::User, exchanges)
 }
 
 /// How often plain accesses were looked at, by the return address of their announcement: one byte per byte of code.
@@ -140,18 +195,12 @@ impl Looks {
     }
 }
 
-#[inline(always)]
-unsafe fn load(offset: usize) -> Site {
-    // SAFETY: the table holds nothing but values of `Site`.
-    unsafe { std::mem::transmute::<u8, Site>(GLOBAL.sites.get().add(offset).read()) }
-}
-
 #[cold]
 #[inline(never)]
-fn look_up(pc: usize) -> Site {
+fn look_up(pc: usize) -> Code {
     GLOBAL.in_engine.set(true);
     // SAFETY: only virtual threads come here, while the engine runs; the reference ends with the call.
-    let site = unsafe { (*GLOBAL.engine.get()).classify(pc) };
+    let code = unsafe { (*GLOBAL.engine.get()).classify(pc) };
     GLOBAL.in_engine.set(false);
-    site
+    code
 }

@@ -152,6 +152,8 @@ pub struct Run {
     pub(crate) in_condvar_wait: bool,
     /// Whether a wait of it has ended although nobody ended it.
     pub(crate) woken_spuriously: bool,
+    /// Whether a compare-exchange of it has failed although the place held what was expected.
+    pub(crate) failed_spuriously: bool,
     /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
     pub(crate) early_timeouts: u8,
     /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
@@ -206,6 +208,7 @@ impl Default for Run {
             woken: false,
             in_condvar_wait: false,
             woken_spuriously: false,
+            failed_spuriously: false,
             early_timeouts: 0,
             dropping: None,
             counted_exactly: false,
@@ -327,6 +330,7 @@ impl VThread {
         self.counted_exactly = false;
         self.in_condvar_wait = false;
         self.woken_spuriously = false;
+        self.failed_spuriously = false;
         self.early_timeouts = 0;
         self.holds.clear();
         self.kind = None;

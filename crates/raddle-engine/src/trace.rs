@@ -88,6 +88,8 @@ pub enum Action {
         value: u128,
         newest: u128,
     },
+    /// The load before was a compare-exchange that failed although the place held what was expected.
+    FailsSpuriously,
     /// `newest` is what memory holds then: another value if the store was overtaken by an earlier one.
     Store {
         address: usize,

@@ -44,6 +44,30 @@ pub enum Site {
     Plumbing,
 }
 
+/// What may become of a compare-exchange, by the functions of the standard library around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// It fails if the place does not hold what is expected; or it is no compare-exchange.
+    Strong,
+    /// It may also fail if the place does.
+    Weak,
+    /// Then the standard library tries again (`fetch_update`, ...).
+    Repeated,
+}
+
+/// What a compare-exchange within functions of these paths is, innermost first.
+pub(crate) fn exchange(paths: impl Iterator<Item = String>) -> Exchange {
+    let mut found = Exchange::Strong;
+    for path in paths.take_while(|path| owner(path).starts_with("core::sync::atomic")) {
+        match members(&path).last() {
+            Some("compare_exchange_weak" | "atomic_compare_exchange_weak") => found = Exchange::Weak,
+            Some("fetch_update" | "try_update" | "update") => return Exchange::Repeated,
+            _ => {}
+        }
+    }
+    found
+}
+
 /// One function around an access, inlined or not.
 pub(crate) struct Around<'a> {
     /// The demangled linkage name: full path, generic arguments perhaps only as `T`.

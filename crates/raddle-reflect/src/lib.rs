@@ -37,7 +37,7 @@ mod symbols;
 mod types;
 mod units;
 
-pub use classify::Site;
+pub use classify::{Exchange, Site};
 pub use error::ReflectError;
 pub use memory::Memory;
 pub use program::Program;

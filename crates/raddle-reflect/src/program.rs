@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::calls::{Call, call_before};
-use crate::classify::{Around, classify, classify_function, passes_on};
+use crate::classify::{Around, classify, classify_function, exchange, passes_on};
 use crate::dwarf::{self, Dwarf, Sections};
 use crate::function::At;
 use crate::image::Image;
@@ -11,7 +11,7 @@ use crate::statics;
 use crate::symbols::Symbols;
 use crate::types::Types;
 use crate::units::{UnitIndex, UnitTable};
-use crate::{Frame, ReflectError, Site, locals, names};
+use crate::{Exchange, Frame, ReflectError, Site, locals, names};
 
 /// A program with its debug information, loaded at some address.
 ///
@@ -130,6 +130,12 @@ impl Program {
         let path = names::demangle(name);
         let expected = name.starts_with("__tsan_") || passes_on(&path);
         (!expected).then_some(path)
+    }
+
+    /// What may become of a compare-exchange that returns to this address.
+    pub fn exchange(&self, return_address: u64) -> Exchange {
+        let chain = |address| self.at(address, |at| exchange(at.chain().iter().map(|call| call.path())));
+        self.in_file(return_address).and_then(chain).unwrap_or(Exchange::Strong)
     }
 
     /// Where a static lies, by a part of its linkage name.

@@ -289,6 +289,9 @@ impl<'a> Explainer<'a> {
             &Action::Exit { code } => {
                 failure::Action::Note { text: format!("ends the process with exit code {code}") }
             }
+            Action::FailsSpuriously => {
+                failure::Action::Note { text: "`compare_exchange_weak` fails spuriously".to_owned() }
+            }
             Action::Overflow => failure::Action::Note { text: "runs over the end of its stack".to_owned() },
             &Action::Spawn { thread } => failure::Action::Spawn { thread: thread.into() },
             &Action::Join { thread } => failure::Action::Join { thread: thread.into() },

@@ -15,7 +15,7 @@ use raddle_engine::judge::as_it_ended;
 use raddle_engine::memory::Model;
 use raddle_engine::schedule::ALL_POINTS;
 use raddle_engine::search::{Found, Progress};
-use raddle_engine::site::{Classify, Site};
+use raddle_engine::site::{Classify, Code, Exchange, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::turn;
@@ -669,9 +669,12 @@ pub(crate) fn config(
             Some(file) if found.is_some() => file.reference_counts(),
             _ => options.reference_counts.clone(),
         },
-        spurious: also.contains(&Also::SpuriousWakeUps),
-        early_timeouts: also.contains(&Also::Timeouts),
-        vary_random: also.contains(&Also::RandomBytes),
+        also: raddle_engine::engine::Also {
+            spurious_wake_ups: also.contains(&Also::SpuriousWakeUps),
+            spurious_failures: also.contains(&Also::SpuriousFailures),
+            timeouts: also.contains(&Also::Timeouts),
+            random_bytes: also.contains(&Also::RandomBytes),
+        },
         claims_all: match (&replayed, &options.strategy) {
             (Some(file), _) => file.failure.found_by.strategy.starts_with("bounded"),
             (None, Strategy::Schedule(threads)) => threads.first() == Some(&ALL_POINTS),
@@ -762,9 +765,15 @@ pub(crate) fn classifier(config: &Config) -> impl FnOnce() -> Classify {
         let program = Program::current().ok();
         let marked = config.reference_counts.clone();
         Box::new(move |return_address| {
-            let Some(program) = &program else { return Site::User };
+            let Some(program) = &program else { return Code::from(Site::User) };
             let is_marked = |name: &str| marked.iter().any(|pattern| matches(pattern, name));
-            site(program.classify_with(return_address as u64, &is_marked))
+            let return_address = return_address as u64;
+            let exchange = match program.exchange(return_address) {
+                raddle_reflect::Exchange::Strong => Exchange::Strong,
+                raddle_reflect::Exchange::Weak => Exchange::Weak,
+                raddle_reflect::Exchange::Repeated => Exchange::Repeated,
+            };
+            Code { site: site(program.classify_with(return_address, &is_marked)), exchange }
         })
     }
 }

@@ -17,7 +17,7 @@
 //! | `RADDLE_RACES` | `races` | whether data races are looked for: `on`, `off` | `on` |
 //! | `RADDLE_SUPPRESS` | `suppress`, `suppress_kind` | failures that are not reported: functions whose data races are meant (`my_crate::stats::*,*::len`), or a kind, functions and the reason (`thread-leak@my_pool::*: lives as long as the process`), with `;` between them | none |
 //! | `RADDLE_REFERENCE_COUNTS` | `reference_counts` | types or functions that count references as `Arc` does (`my_crate::Handle,*::release`), for `exhaustive` and `auto` | none |
-//! | `RADDLE_ALSO` | `also` | what else may happen: `spurious-wake-ups`, `timeouts`, `random-bytes`, with commas between them | nothing |
+//! | `RADDLE_ALSO` | `also` | what else may happen: `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes`, with commas between them | nothing |
 //! | `RADDLE_CHECK_LEAKS` | `check_leaks` | whether memory that is not freed is a failure: `on`, `off` | `off` |
 //! | `RADDLE_ALLOW_LEAKED_THREADS` | `allow_leaked_threads` | whether threads may be left that can never go on: `on`, `off` | `off` |
 //! | `RADDLE_RESUME` | `resume` | whether a search that ends early is saved and goes on in the next process, for `exhaustive`: `on`, `off` | `off` |
@@ -108,6 +108,9 @@ pub enum Allocation {
 pub enum Also {
     /// `thread::park` and `Condvar::wait` return although nobody woke the thread: once for each thread of an execution.
     SpuriousWakeUps,
+    /// `compare_exchange_weak` fails although the place held what was expected: once for each thread of an execution. Only in
+    /// code that is not optimised, as tests usually are; elsewhere searches go on to say that they leave it out.
+    SpuriousFailures,
     /// Timeouts, however long, end while other threads could go on. In an exhaustive search, up to two for each thread of an
     /// execution.
     Timeouts,
@@ -284,8 +287,9 @@ impl Options {
     }
 }
 
-const ALSO: [(&str, Also); 3] = [
+const ALSO: [(&str, Also); 4] = [
     ("spurious-wake-ups", Also::SpuriousWakeUps),
+    ("spurious-failures", Also::SpuriousFailures),
     ("timeouts", Also::Timeouts),
     ("random-bytes", Also::RandomBytes),
 ];
@@ -296,7 +300,9 @@ pub(crate) fn also(text: &str) -> Result<Vec<Also>, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts
         .map(|part| {
-            find(part).ok_or_else(|| "use `spurious-wake-ups`, `timeouts`, `random-bytes`".to_owned())
+            find(part).ok_or_else(|| {
+                "use `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes`".to_owned()
+            })
         })
         .collect()
 }

@@ -432,6 +432,79 @@ mod complete_is_not_said {
 mod asked_for {
     use super::*;
 
+    /// Two threads that try once each; each attempt may fail without a reason.
+    fn two_that_try() -> (Result<usize, usize>, Result<usize, usize>) {
+        let x = &AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let attempt = move |new| x.compare_exchange_weak(0, new, SeqCst, SeqCst);
+            let other = scope.spawn(move || attempt(1));
+            (attempt(2), other.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn exchanges_that_fail_without_a_cause_are_tried() {
+        let strong = BTreeSet::from([(Ok(0), Err(2)), (Err(1), Ok(0))]);
+        let mut weak = strong.clone();
+        weak.extend([(Ok(0), Err(0)), (Err(0), Ok(0)), (Err(0), Err(0))]);
+        for search in ALL.iter().chain(&SAMPLES[..3]) {
+            let report = explorer(search).executions(3_000).run(two_that_try);
+            assert_eq!(outcomes(&report), strong, "{search:?}");
+            assert!(!report.complete, "{search:?}");
+            assert!(report.left_out.contains(&"spurious failures of `compare_exchange_weak`"), "{search:?}");
+            let report = explorer(search).also(Also::SpuriousFailures).executions(3_000).run(two_that_try);
+            assert_eq!(outcomes(&report), weak, "{search:?}");
+            assert_eq!(report.complete, ALL.contains(search), "{search:?}: {:?}", report.left_out);
+        }
+    }
+
+    #[test]
+    fn exchanges_of_all_sizes_fail_without_a_cause() {
+        macro_rules! tried {
+            ($($atomic:ident: $held:expr, $new:expr;)*) => {$({
+                let explorer = explorer(&ALL[0]).also(Also::SpuriousFailures);
+                let report = explorer.run(|| {
+                    let place = std::sync::atomic::$atomic::new($held);
+                    let result = place.compare_exchange_weak($held, $new, SeqCst, Relaxed);
+                    (result == Ok($held), result == Err($held), place.into_inner() == $new)
+                });
+                let expected = BTreeSet::from([(true, false, true), (false, true, false)]);
+                assert_eq!(outcomes(&report), expected, stringify!($atomic));
+                assert!(report.complete, "{:?}", report.left_out);
+            })*};
+        }
+        tried! {
+            AtomicBool: false, true;
+            AtomicI8: -3, 3;
+            AtomicU16: 7, 0;
+            AtomicU32: 0, 1;
+            AtomicU64: u64::MAX, 0;
+            AtomicPtr: std::ptr::null_mut::<u8>(), std::ptr::dangling_mut::<u8>();
+        }
+    }
+
+    #[test]
+    fn what_fails_without_a_cause_is_replayed_and_said() {
+        let found = explorer(&ALL[0]).also(Also::SpuriousFailures).try_run(|| {
+            assert!(AtomicUsize::new(0).compare_exchange_weak(0, 1, SeqCst, SeqCst).is_ok());
+        });
+        let failure = found.expect_err("it may fail");
+        assert_eq!(failure.kind, Kind::Panic);
+        assert!(format!("{failure:?}").contains("fails spuriously"), "{failure:?}");
+    }
+
+    #[test]
+    fn loops_of_the_standard_library_try_again() {
+        has_outcomes(&[(0, 1), (1, 0)], || {
+            let x = &AtomicUsize::new(0);
+            thread::scope(|scope| {
+                let add = move || x.fetch_update(SeqCst, SeqCst, |value| Some(value + 1)).unwrap();
+                let other = scope.spawn(add);
+                (add(), other.join().unwrap())
+            })
+        });
+    }
+
     #[test]
     fn wake_ups_without_a_cause_are_tried() {
         for search in ALL.iter().chain(&SAMPLES[..3]) {

@@ -162,7 +162,7 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
         if Looks::count(caller.pc)
-            && matches!(self.classify(caller.pc), Site::ThreadBookkeeping | Site::ExpandedRmw)
+            && matches!(self.classify(caller.pc).site, Site::ThreadBookkeeping | Site::ExpandedRmw)
         {
             return Looks::set_no_concern(caller.pc);
         }
@@ -366,7 +366,7 @@ impl Engine {
     /// Whether a plain read belongs to a read-modify-write that the compiler made a loop: the exchange that follows is the access.
     fn is_half_of_rmw(&mut self, calls: Calls) -> bool {
         let pc = GLOBAL.text_start.get() + calls[0] as usize;
-        let is_half = calls[0] != 0 && self.classify(pc) == Site::ExpandedRmw;
+        let is_half = calls[0] != 0 && self.classify(pc).site == Site::ExpandedRmw;
         if is_half {
             Looks::set_no_concern(pc);
         }

@@ -255,7 +255,7 @@ impl Engine {
     /// is no different to anybody. That is tried a few times for each thread, because loops may wait for ever.
     pub(crate) fn times_out_early(&mut self, deadline: u64) -> bool {
         const MOST: u8 = 2;
-        if !self.limits.early_timeouts || self.current().early_timeouts == MOST {
+        if !self.limits.also.timeouts || self.current().early_timeouts == MOST {
             self.note_timeout(Some(deadline));
             return false;
         }

@@ -73,7 +73,7 @@ impl Engine {
 
     /// Whether a wait of the current thread ends although nobody ends it.
     pub(crate) fn wakes_spuriously(&mut self) -> bool {
-        if !self.limits.spurious {
+        if !self.limits.also.spurious_wake_ups {
             self.left_out.add(Reason::SpuriousWakeUps);
             return false;
         }
@@ -83,6 +83,21 @@ impl Engine {
         let wakes = self.choose(2) == 1;
         self.current().woken_spuriously = wakes;
         wakes
+    }
+
+    /// Whether a compare-exchange of the current thread that may do so fails although the place may hold what is expected.
+    /// `can_be_told` says whether the code would notice.
+    pub(crate) fn fails_spuriously(&mut self, can_be_told: impl FnOnce() -> bool) -> bool {
+        if !self.limits.also.spurious_failures || !can_be_told() {
+            self.left_out.add(Reason::SpuriousFailures);
+            return false;
+        }
+        if self.current().failed_spuriously {
+            return false;
+        }
+        let fails = self.choose(2) == 1;
+        self.current().failed_spuriously = fails;
+        fails
     }
 
     /// Those who wait for the end of a scope look again whether all of its threads have left it.

@@ -1,7 +1,7 @@
 //! Atomic accesses and fences.
 
 use super::std_calls::scope_of;
-use super::{Caller, Int, along_graph, at, enter, expanded, rwlocks};
+use super::{Caller, Int, along_graph, at, enter, expanded, rwlocks, spurious};
 use crate::engine::{Engine, Outcome};
 use crate::event::{Effect, Order, Pending, Rmw};
 use crate::fault::AccessKind;
@@ -257,7 +257,13 @@ unsafe fn exchange_once<T: Int>(
     let order = orders[0];
     // SAFETY: the caller's.
     unsafe {
-        let site = site::of(caller.pc, caller.fp);
+        let (site, is_weak) = site::of_exchange(caller.pc, caller.fp);
+        if is_weak
+            && matches!(site, Site::User | Site::Merged | Site::MarkedCount)
+            && let Some(read) = spurious::attempt(engine, caller, place, expected, orders[1])
+        {
+            return read;
+        }
         if (*engine).follows_graph() && site.counts_references() {
             let (expected, new) = (expected.widen() as u64, new.widen() as u64);
             let step = Step::Cas { expected, new, failure: orders[1] };
