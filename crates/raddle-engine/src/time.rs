@@ -87,9 +87,9 @@ impl Clock {
         }
     }
 
-    /// The thread has waited for longer than to this time. Whoever looks at the clock then finds that the time is over.
-    pub fn has_timed_out(&mut self, thread: ThreadId, deadline: u64) {
-        self.has_waited(thread, deadline.max(self.monotonic(thread)) + 1);
+    /// The thread has waited until this time. A wait that ends at once still takes time, or a loop of such waits would never end.
+    fn has_timed_out(&mut self, thread: ThreadId, deadline: u64) {
+        self.has_waited(thread, deadline.max(self.monotonic(thread) + 1));
     }
 
     /// It is at least so much later for a thread.
@@ -238,15 +238,15 @@ mod tests {
         clock.sleep(2, begin + 10);
         assert!(clock.jump(|thread| assert_eq!(thread, 2)));
         let times = |clock: &Clock| [0, 1, 2].map(|thread| clock.monotonic(thread) - begin);
-        assert_eq!(times(&clock), [0, 0, 11]);
+        assert_eq!(times(&clock), [0, 0, 10]);
         clock.follow_event(2, 7, u32::MAX);
         clock.follow_event(0, 8, 7);
-        assert_eq!(times(&clock), [11, 0, 11]);
+        assert_eq!(times(&clock), [10, 0, 10]);
         clock.follow_event(0, 9, 3);
         clock.follow_thread(1, 0);
-        assert_eq!(times(&clock), [11, 11, 11]);
+        assert_eq!(times(&clock), [10, 10, 10]);
         assert!(clock.jump(|thread| assert_eq!(thread, 1)));
-        assert_eq!(times(&clock), [11, 21, 11]);
+        assert_eq!(times(&clock), [10, 20, 10]);
     }
 
     #[test]

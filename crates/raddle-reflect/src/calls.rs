@@ -7,7 +7,7 @@ use crate::image::Image;
 pub(crate) enum Call {
     /// The function is at this address in the file.
     To(u64),
-    /// Its address is read from memory or a register.
+    /// Its address is read from an object, as those of methods are.
     ThroughPointer,
 }
 
@@ -18,32 +18,78 @@ pub(crate) fn call_before(image: &Image, address: u64) -> Option<Call> {
     if !cfg!(target_arch = "x86_64") {
         return None;
     }
-    decode(image.at(address.checked_sub(LONGEST as u64)?)?, address)
+    decode(image.at(address.checked_sub(WINDOW as u64)?)?, address)
 }
 
-/// The longest of the calls that are told apart.
-const LONGEST: usize = 6;
+/// So much code is looked at: where a register that is called was loaded is not far.
+const WINDOW: usize = 40;
 
-fn decode(bytes: [u8; LONGEST], end: u64) -> Option<Call> {
-    match bytes {
+fn decode(code: [u8; WINDOW], end: u64) -> Option<Call> {
+    match code[WINDOW - 6..] {
         [0xff, 0x15, ..] => None,
-        [_, 0xe8, distance @ ..] => {
-            Some(Call::To(end.wrapping_add_signed(i32::from_le_bytes(distance).into())))
+        [_, 0xe8, a, b, c, d] => {
+            Some(Call::To(end.wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into())))
         }
-        _ => Some(Call::ThroughPointer),
+        // A register; the upper eight have a prefix.
+        [.., prefix, 0xff, register @ 0xd0..=0xd7] => {
+            let upper = prefix == 0x41;
+            let before = &code[..WINDOW - 2 - usize::from(upper)];
+            (loaded_from(before, register & 7, upper)? == Loaded::FromObject).then_some(Call::ThroughPointer)
+        }
+        // At an offset of a register: `call *0x18(%rax)`.
+        [.., 0xff, 0x10..=0x13 | 0x16 | 0x17] => Some(Call::ThroughPointer),
+        [.., 0xff, 0x50..=0x53 | 0x55..=0x57, _] => Some(Call::ThroughPointer),
+        _ => None,
     }
+}
+
+#[derive(PartialEq)]
+enum Loaded {
+    ByName,
+    FromObject,
+}
+
+/// What the code loads into a register last, in `mov memory, register` of 64 bits.
+fn loaded_from(code: &[u8], register: u8, upper: bool) -> Option<Loaded> {
+    code.windows(3).rev().find_map(|code| {
+        let [rex @ 0x48..=0x4f, 0x8b, modrm] = *code else { return None };
+        let (to_upper, mode) = (rex & 4 != 0, modrm >> 6);
+        if to_upper != upper || modrm >> 3 & 7 != register || mode == 3 {
+            return None;
+        }
+        Some(if mode == 0 && modrm & 7 == 5 { Loaded::ByName } else { Loaded::FromObject })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[track_caller]
+    fn check(last: &[u8], expected: Option<Call>) {
+        let mut code = [0x90; WINDOW];
+        code[WINDOW - last.len()..].copy_from_slice(last);
+        assert_eq!(decode(code, 0x1000), expected);
+    }
+
     #[test]
     fn calls_are_told_apart() {
-        assert_eq!(decode([0x90, 0xe8, 0x10, 0, 0, 0], 0x1000), Some(Call::To(0x1010)));
-        assert_eq!(decode([0x67, 0xe8, 0xf0, 0xff, 0xff, 0xff], 0x1000), Some(Call::To(0xff0)));
-        assert_eq!(decode([0xff, 0x15, 0x10, 0, 0, 0], 0x1000), None);
-        assert_eq!(decode([0x90, 0x90, 0x90, 0x90, 0xff, 0xd0], 0x1000), Some(Call::ThroughPointer));
-        assert_eq!(decode([0x90, 0x90, 0x90, 0xff, 0x50, 0x18], 0x1000), Some(Call::ThroughPointer));
+        check(&[0xe8, 0x10, 0, 0, 0], Some(Call::To(0x1010)));
+        check(&[0x67, 0xe8, 0xf0, 0xff, 0xff, 0xff], Some(Call::To(0xff0)));
+        check(&[0xff, 0x15, 0x10, 0, 0, 0], None);
+        check(&[0xff, 0x50, 0x18], Some(Call::ThroughPointer));
+        check(&[0xff, 0x10], Some(Call::ThroughPointer));
+    }
+
+    #[test]
+    fn registers_are_traced_to_what_they_were_loaded_from() {
+        // mov 0x3c6121(%rip), %rax; mov $2, %esi; call *%rax
+        let by_name = [0x48, 0x8b, 0x05, 0x21, 0x61, 0x3c, 0, 0xbe, 2, 0, 0, 0, 0xff, 0xd0];
+        check(&by_name, None);
+        // mov (%rsi), %rax; test %rax, %rax; je; call *%rax
+        check(&[0x48, 0x8b, 0x06, 0x48, 0x85, 0xc0, 0x74, 0x05, 0xff, 0xd0], Some(Call::ThroughPointer));
+        // mov 0x18(%r14), %r15; call *%r15
+        check(&[0x4d, 0x8b, 0x7e, 0x18, 0x41, 0xff, 0xd7], Some(Call::ThroughPointer));
+        check(&[0xff, 0xd0], None);
     }
 }

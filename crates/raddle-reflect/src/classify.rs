@@ -139,22 +139,20 @@ pub(crate) fn classify<'a>(
     Site::Plumbing
 }
 
-/// Judges an access by the one function that is known to be around it.
-pub(crate) fn classify_function(path: &str, is_marked: &dyn Fn(&str) -> bool) -> Site {
-    match classify([Around { path: path.to_owned(), name: "" }], is_marked) {
-        Site::Plumbing => Site::User,
-        site => site,
-    }
-}
-
-/// Whether a function only passes accesses on: plumbing, into which no code of others is inlined, as destructors are into drop
-/// glue, and closures into what calls them.
-pub(crate) fn passes_on(path: &str) -> bool {
+/// Judges an access by the function that was called and did not return before it was made: none if all that function does is to pass
+/// the access on, so that its caller decides.
+pub(crate) fn classify_tail_call(function: Around<'_>, is_marked: &dyn Fn(&str) -> bool) -> Option<Site> {
+    // Code of others is inlined into these: destructors into drop glue, closures into what calls them.
     const HOLDS_OTHERS: [&str; 4] = ["core::ptr", "core::ops::function", "std::panic", "std::sys::backtrace"];
-    let owner = owner(path);
-    let holds_others = HOLDS_OTHERS.iter().any(|module| within(owner, module));
-    let is_plumbing = || classify([Around { path: path.to_owned(), name: "" }], &|_| false) == Site::Plumbing;
-    owner.contains("::") && !holds_others && (expanded(path).is_some() || is_plumbing())
+    let of_others = {
+        let owner = owner(&function.path);
+        !owner.contains("::") || HOLDS_OTHERS.iter().any(|module| within(owner, module))
+    };
+    match classify([function], is_marked) {
+        Site::Plumbing if of_others => Some(Site::User),
+        Site::Plumbing | Site::ExpandedRmw(_) => None,
+        site => Some(site),
+    }
 }
 
 fn expanded(path: &str) -> Option<&'static str> {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::calls::{Call, call_before};
-use crate::classify::{Around, classify, classify_function, exchange, passes_on};
+use crate::classify::{Around, classify, classify_tail_call, exchange};
 use crate::dwarf::{self, Dwarf, Sections};
 use crate::function::At;
 use crate::image::Image;
@@ -108,28 +108,30 @@ impl Program {
                 Site::Plumbing => {}
                 site @ (Site::User | Site::Merged) => return site,
                 site => {
-                    return match self.tail_caller(return_address) {
-                        None => site,
-                        Some(function) => classify_function(&function, is_marked),
-                    };
+                    return self.tail_call(return_address, is_marked).unwrap_or(site);
                 }
             }
         }
         Site::Plumbing
     }
 
-    /// The function that the call before a return address goes to, if it is not one that makes or passes on an access: then
-    /// it ended in a jump to the one that does (a tail call), and the code around the call tells nothing about the
-    /// access. Empty if the call goes through a pointer.
-    fn tail_caller(&self, return_address: u64) -> Option<String> {
-        let function = match call_before(&self.image, return_address.checked_sub(self.bias)?)? {
-            Call::To(target) => self.symbols().function(target)?,
-            Call::ThroughPointer => return Some(String::new()),
+    /// What an access is, if the call before a return address goes to a function that neither makes nor passes on an access: then
+    /// that function ended in a jump to the one that does (a tail call), and the code around the call tells nothing.
+    fn tail_call(&self, return_address: u64, is_marked: &dyn Fn(&str) -> bool) -> Option<Site> {
+        let target = match call_before(&self.image, return_address.checked_sub(self.bias)?)? {
+            Call::To(target) => target,
+            Call::ThroughPointer => return Some(Site::User),
         };
-        let name = self.symbols().name(function);
-        let path = names::demangle(name);
-        let expected = name.starts_with("__tsan_") || passes_on(&path);
-        (!expected).then_some(path)
+        let name = self.symbols().name(self.symbols().function(target)?);
+        if name.starts_with("__tsan_") {
+            return None;
+        }
+        let called = self.at(target, |at| at.chain().pop()).flatten();
+        let function = match &called {
+            Some(called) => Around { path: called.path(), name: &called.name },
+            None => Around { path: names::demangle(name), name: "" },
+        };
+        classify_tail_call(function, is_marked)
     }
 
     /// What may become of a compare-exchange that returns to this address.

@@ -35,7 +35,8 @@ fn critical_sections<L: Send + Sync + 'static>(
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             shared.1.load(Relaxed)
         });
-        assert!(report.complete);
+        // Weak exchanges are not tried to fail without a cause.
+        assert!(report.exhausted);
         assert_eq!(report.outcomes, BTreeMap::from([(threads, executions)]), "{memory:?}");
     }
 }

@@ -83,8 +83,10 @@ impl Engine {
         {
             let (address, size) = (place.address, place.size.into());
             let access = Access { thread: self.current, address, size, kind };
-            if let (Some(owner), Some(detector)) = (stack::owner(address), &mut self.detector) {
-                detector.is_private(owner, access);
+            if let (Some(owner), Some(detector)) = (stack::owner(address), &mut self.detector)
+                && owner != usize::from(self.current)
+            {
+                detector.share(address, size);
             }
             self.look_for_races(access, caller, time, heap::record_of(address));
         }
@@ -170,7 +172,9 @@ impl Engine {
         if let Some(owner) = stack::owner(address) {
             // Nothing else can be wrong with it.
             let Some(detector) = &mut self.detector else { return };
-            if detector.is_private(owner, Access { thread: self.current, address, size, kind }) {
+            if owner != usize::from(self.current) {
+                detector.share(address, size);
+            } else if RaceDetector::is_private(address, size) {
                 return;
             }
         } else {
@@ -440,14 +444,10 @@ impl RaceDetector {
         self.sent = known.sent;
     }
 
-    /// Whether an access to the memory of thread `owner` cannot race: the thread's own access to lines that no other thread has accessed in
-    /// any execution of the search.
+    /// Whether an access of a thread to its own stack cannot race: no other thread has accessed these lines in any execution of the
+    /// search.
     #[inline(always)]
-    fn is_private(&mut self, owner: usize, Access { thread, address, size, .. }: Access) -> bool {
-        if owner != usize::from(thread) {
-            self.share(address, size);
-            return false;
-        }
+    fn is_private(address: usize, size: usize) -> bool {
         let (first, last) = (Global::line(address), Global::line(address + size - 1));
         if first == last {
             return !GLOBAL.shared_lines[first].get();

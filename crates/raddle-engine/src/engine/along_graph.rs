@@ -263,7 +263,8 @@ impl Engine {
         if early {
             self.current().early_timeouts += 1;
             let thread = self.current;
-            self.clock.has_timed_out(thread, deadline);
+            // Whoever looks at the clock then finds that the time is over.
+            self.clock.has_waited(thread, deadline + 1);
         }
         early
     }

@@ -68,7 +68,7 @@ pub(crate) enum Access {
     Choose(u16),
     /// Goes on after a wait that another thread ended.
     Woken,
-    /// Goes on after a wait that the clock ended.
+    /// Goes on after a wait that the clock ended when no thread could go on, and so after everything else.
     TimedOut,
 }
 

@@ -454,6 +454,12 @@ impl Graph {
         if let Forerunner::Event(before) = self.forerunner(event.thread, event.po) {
             self.prefix.join_last(before as usize);
         }
+        if event.access == Access::TimedOut {
+            // The clock moves when nobody can go on.
+            for last in self.threads.iter().filter_map(|events| events.last()) {
+                self.prefix.join_last(*last as usize);
+            }
+        }
         self.prefix.last_mut()[thread] = event.po + 1;
         if self.model == Model::Sc {
             return;

@@ -337,7 +337,6 @@ pub(super) fn futex_wait(
         && engine.times_out_early(deadline)
     {
         unlock_queue(engine, address);
-        engine.take_other_step(Access::TimedOut, Order::Relaxed, NONE);
         engine.record(|| Action::Woken { address, timed_out: true });
         return Some(Wake::TimedOut);
     }
