@@ -80,7 +80,7 @@ fn parts_have_the_outcomes_of_the_whole() {
             let mut parts = Part::default();
             let mut processes = 0;
             while !parts.ended {
-                let variables = [("RADDLE_RESUME", "on"), ("RADDLE_EXECUTIONS", "25")];
+                let variables = [("RADDLE_RESUME", "on"), ("RADDLE_EXECUTIONS", "4")];
                 let part = in_process(&directory, &which, &variables);
                 parts.outcomes.extend(part.outcomes);
                 (parts.executions, parts.ended) = (part.executions, part.ended);

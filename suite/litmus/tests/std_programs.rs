@@ -22,8 +22,8 @@ fn outcomes<T: Ord + Clone + Debug>(model: Model, body: impl Fn() -> T) -> BTree
     let [one, other] = [Allocation::Quarantine, Allocation::Reuse].map(|allocation| {
         let report = explorer(model).allocation(allocation).run(&body);
         assert!(report.exhausted, "{model:?}, {allocation:?}: not exhausted after {}", report.executions);
-        let is_wake_up = |left_out: &&str| left_out.contains("wake-ups");
-        assert!(report.left_out.iter().all(is_wake_up), "{:?}", report.left_out);
+        let by_default = |left_out: &&str| left_out.contains("wake-ups") || left_out.starts_with("spurious");
+        assert!(report.left_out.iter().all(by_default), "{:?}", report.left_out);
         report.outcomes
     });
     assert_eq!(one, other, "{model:?}: what comes of it depends on where memory comes from");
@@ -409,7 +409,7 @@ mod operations {
         });
     }
 
-    /// A weak compare-exchange fails for no other reason than a strong one.
+    /// Unless asked for, a weak compare-exchange fails for no other reason than a strong one.
     #[test]
     fn compare_exchange_weak() {
         returns(&[[true, false], [false, true]], || {
