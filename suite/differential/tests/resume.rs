@@ -70,9 +70,9 @@ fn parts_have_the_outcomes_of_the_whole() {
     let directory = std::env::temp_dir().join(format!("raddle-differential-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let mut in_parts = 0;
-    for profile in 0..PROFILES.len() {
+    for (number, profile) in PROFILES.iter().enumerate() {
         for seed in 0..4 {
-            let which = format!("{profile} {seed}");
+            let which = format!("{number} {seed}");
             let whole = in_process(&directory, &which, &[]);
             if !whole.ended {
                 continue;
@@ -93,7 +93,7 @@ fn parts_have_the_outcomes_of_the_whole() {
                     break;
                 }
             }
-            assert_eq!(parts, whole, "{:?}, seed {seed}", PROFILES[profile]);
+            assert_eq!(parts, whole, "{profile:?}, seed {seed}");
             in_parts += u32::from(processes > 1);
         }
     }
