@@ -154,6 +154,8 @@ pub struct Run {
     pub(crate) woken_spuriously: bool,
     /// Whether a compare-exchange of it has failed although the place held what was expected.
     pub(crate) failed_spuriously: bool,
+    /// How often it has looked at the clock since its last event, if the search is exhaustive.
+    pub(crate) polls: u32,
     /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
     pub(crate) early_timeouts: u8,
     /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
@@ -209,6 +211,7 @@ impl Default for Run {
             in_condvar_wait: false,
             woken_spuriously: false,
             failed_spuriously: false,
+            polls: 0,
             early_timeouts: 0,
             dropping: None,
             counted_exactly: false,
@@ -331,6 +334,7 @@ impl VThread {
         self.in_condvar_wait = false;
         self.woken_spuriously = false;
         self.failed_spuriously = false;
+        self.polls = 0;
         self.early_timeouts = 0;
         self.holds.clear();
         self.kind = None;

@@ -4,8 +4,8 @@
 //! together stays below [`MOST_DELAY`] in an execution, so that whoever waits longer than that waits for the others indeed.
 //!
 //! Along an execution graph each thread has a time of its own ([`Clock::apart`]), because the order of events that have nothing to
-//! do with each other must not matter: a wait makes it later for the thread that waited, and for those who learn of what it did
-//! afterwards.
+//! do with each other must not matter: a sleep makes it later for the thread that slept, and for those who learn of what it did
+//! afterwards. When nobody can go on, time passes for all.
 
 use crate::thread::ThreadId;
 
@@ -22,9 +22,9 @@ pub struct Clock {
     most_delay: u64,
     /// Whether each thread has a time of its own.
     apart: bool,
-    /// How much later it is for each thread, then.
-    ahead: Vec<u64>,
-    /// How much later it was for the thread that made an event, by the event's number; nothing for those not in it.
+    /// Which time it is for each thread, then, if that is later than `now`.
+    own: Vec<u64>,
+    /// The same for the thread that made an event, by the event's number.
     at_events: Vec<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Default for Clock {
             delay: 0,
             most_delay: MOST_DELAY,
             apart: false,
-            ahead: Vec::new(),
+            own: Vec::new(),
             at_events: Vec::new(),
         }
     }
@@ -61,7 +61,7 @@ impl Clock {
     /// Back to the beginning; each thread has a time of its own if `apart`.
     pub fn reset(&mut self, apart: bool) {
         self.apart = apart;
-        self.ahead.clear();
+        self.own.clear();
         self.at_events.clear();
         self.now = BEGIN;
         self.idle_steps = 0;
@@ -71,54 +71,49 @@ impl Clock {
 
     /// Nanoseconds of the monotonic clock, for a thread.
     pub fn monotonic(&self, thread: ThreadId) -> u64 {
-        self.now + self.ahead_of(thread)
+        self.now.max(self.own_of(thread))
     }
 
-    fn ahead_of(&self, thread: ThreadId) -> u64 {
-        self.ahead.get(usize::from(thread)).copied().unwrap_or(0)
+    fn own_of(&self, thread: ThreadId) -> u64 {
+        self.own.get(usize::from(thread)).copied().unwrap_or(0)
     }
 
-    /// The thread has waited until a time of the monotonic clock, unless that had passed.
+    /// The thread has waited until a time of the monotonic clock, unless that had passed. Others need not know.
     pub fn has_waited(&mut self, thread: ThreadId, until: u64) {
         if self.apart {
-            self.catch_up(thread, until.saturating_sub(self.now));
+            self.catch_up(thread, until);
         } else {
             self.now = self.now.max(until);
         }
     }
 
-    /// The thread has waited until this time. A wait that ends at once still takes time, or a loop of such waits would never end.
-    fn has_timed_out(&mut self, thread: ThreadId, deadline: u64) {
-        self.has_waited(thread, deadline.max(self.monotonic(thread) + 1));
-    }
-
-    /// It is at least so much later for a thread.
-    fn catch_up(&mut self, thread: ThreadId, ahead: u64) {
+    /// It is at least that late for a thread.
+    fn catch_up(&mut self, thread: ThreadId, time: u64) {
         let index = usize::from(thread);
-        if ahead > 0 && self.ahead.len() <= index {
-            self.ahead.resize(index + 1, 0);
+        if time > 0 && self.own.len() <= index {
+            self.own.resize(index + 1, 0);
         }
-        if let Some(own) = self.ahead.get_mut(index) {
-            *own = ahead.max(*own);
+        if let Some(own) = self.own.get_mut(index) {
+            *own = time.max(*own);
         }
     }
 
     /// Whether it is the same time for all threads.
     #[inline]
     pub fn is_one(&self) -> bool {
-        self.ahead.is_empty()
+        self.own.is_empty()
     }
 
     /// A thread has learned of what another one did last.
     pub fn follow_thread(&mut self, thread: ThreadId, other: ThreadId) {
-        self.catch_up(thread, self.ahead_of(other));
+        self.catch_up(thread, self.own_of(other));
     }
 
     /// A thread has made an event of this number, which shows the work of another one.
     pub fn follow_event(&mut self, thread: ThreadId, event: u32, source: u32) {
         self.catch_up(thread, self.at_events.get(source as usize).copied().unwrap_or(0));
         self.at_events.resize(event as usize, 0);
-        self.at_events.push(self.ahead_of(thread));
+        self.at_events.push(self.own_of(thread));
     }
 
     /// The real time that a monotonic time stands for: nanoseconds since 1970.
@@ -165,13 +160,22 @@ impl Clock {
     /// Holds the others up until the thread's deadline, and forgets that.
     pub fn hold_up(&mut self, thread: ThreadId) {
         let Some(deadline) = self.deadline(thread) else { return };
+        self.cancel(thread);
         if self.apart {
+            // It did not hold anybody up: nobody could go on when its time came, in the execution that is made again.
+            self.now = self.now.max(deadline);
             self.has_timed_out(thread, deadline);
         } else {
             self.delay = self.delay.saturating_add(deadline.saturating_sub(self.now));
-            self.has_waited(thread, deadline);
+            self.now = self.now.max(deadline);
         }
-        self.cancel(thread);
+    }
+
+    /// The wait of a thread has ended at its deadline. If that was at once, it still took time, or a loop of such waits would never end.
+    fn has_timed_out(&mut self, thread: ThreadId, deadline: u64) {
+        if self.apart {
+            self.catch_up(thread, deadline.max(self.own_of(thread) + 1));
+        }
     }
 
     /// The thread was woken for another reason.
@@ -183,18 +187,12 @@ impl Clock {
     pub fn jump(&mut self, mut wake: impl FnMut(ThreadId)) -> bool {
         let Some(deadline) = self.sleepers.iter().map(|&(deadline, _)| deadline).min() else { return false };
         // A wait that ends at once still takes time, or a loop of such waits would never end.
-        let apart = self.apart;
-        if !apart {
-            self.now = deadline.max(self.now + 1);
-        }
-        let latest = if apart { deadline } else { self.now };
+        self.now = deadline.max(self.now + 1);
         let mut sleepers = std::mem::take(&mut self.sleepers);
         sleepers.retain(|&(deadline, thread)| {
-            let due = deadline <= latest;
+            let due = deadline <= self.now;
             if due {
-                if apart {
-                    self.has_timed_out(thread, deadline);
-                }
+                self.has_timed_out(thread, deadline);
                 wake(thread);
             }
             !due
@@ -234,10 +232,8 @@ mod tests {
         let mut clock = Clock::default();
         clock.reset(true);
         let begin = clock.monotonic(0);
-        clock.sleep(1, begin + 20);
-        clock.sleep(2, begin + 10);
-        assert!(clock.jump(|thread| assert_eq!(thread, 2)));
         let times = |clock: &Clock| [0, 1, 2].map(|thread| clock.monotonic(thread) - begin);
+        clock.has_waited(2, begin + 10);
         assert_eq!(times(&clock), [0, 0, 10]);
         clock.follow_event(2, 7, u32::MAX);
         clock.follow_event(0, 8, 7);
@@ -245,8 +241,14 @@ mod tests {
         clock.follow_event(0, 9, 3);
         clock.follow_thread(1, 0);
         assert_eq!(times(&clock), [10, 10, 10]);
+        // Time passes for all when nobody can go on.
+        clock.sleep(1, begin + 20);
         assert!(clock.jump(|thread| assert_eq!(thread, 1)));
-        assert_eq!(times(&clock), [10, 20, 10]);
+        assert_eq!(times(&clock), [20, 20, 20]);
+        clock.has_waited(2, begin + 30);
+        clock.sleep(2, begin + 30);
+        assert!(clock.jump(|thread| assert_eq!(thread, 2)));
+        assert_eq!(times(&clock), [30, 30, 31], "a wait takes time");
     }
 
     #[test]

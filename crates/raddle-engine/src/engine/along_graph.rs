@@ -100,6 +100,7 @@ impl Engine {
     ) -> (u64, Option<u64>) {
         self.note_act();
         let thread = self.current;
+        self.current().polls = 0;
         self.steps += 1;
         self.check_limits();
         self.note_pause();
@@ -140,6 +141,17 @@ impl Engine {
                 Answer::MixedSize => self.stop(Outcome::Unsupported { thread }),
                 Answer::Asymmetric => self.stop(Outcome::Asymmetric { thread }),
             }
+        }
+    }
+
+    /// The current thread looks at the clock. One that does nothing else for a while waits for a time to come.
+    pub(crate) fn poll_clock(&mut self) {
+        const PATIENCE: u32 = 100;
+        let thread = self.current;
+        self.current().polls += 1;
+        if let Some(more) = self.current().polls.checked_sub(PATIENCE) {
+            let later = self.time() + (1_000 << more.min(30));
+            self.clock.has_waited(thread, later);
         }
     }
 

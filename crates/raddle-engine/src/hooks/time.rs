@@ -71,7 +71,10 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
             engine.count_step();
             engine.left_out.add(Reason::Time);
             let now = engine.time();
-            engine.has_read(Read { pc, address: CLOCK, value: now });
+            match engine.follows_graph() {
+                true => engine.poll_clock(),
+                false => engine.has_read(Read { pc, address: CLOCK, value: now }),
+            }
             engine.time()
         })
     }
