@@ -429,6 +429,28 @@ mod complete_is_not_said {
     }
 }
 
+/// Time passes for a thread that does nothing but look at the clock, whatever timers others have.
+#[test]
+fn loops_that_only_look_at_the_clock_end() {
+    for search in ALL.iter().chain(&SAMPLES) {
+        let report = explorer(search).executions(200).run(|| {
+            let (done, changed) = (&Mutex::new(false), &Condvar::new());
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut guard = done.lock().unwrap();
+                    while !*guard {
+                        guard = changed.wait_timeout(guard, Duration::from_millis(300)).unwrap().0;
+                    }
+                });
+                let begin = std::time::Instant::now();
+                while begin.elapsed() < Duration::from_millis(50) {}
+                *done.lock().unwrap() = true;
+            });
+        });
+        assert!(!report.complete && report.executions > 0, "{search:?}");
+    }
+}
+
 mod asked_for {
     use super::*;
 
