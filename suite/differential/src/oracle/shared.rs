@@ -80,7 +80,7 @@ impl Model<'_> {
     /// What destructors and initialisers do.
     pub(super) fn add_one(&self, state: &mut State, thread: ThreadId, at: usize) -> u64 {
         let width = self.program.atomics[at];
-        self.change(state, thread, at, SeqCst, |old| width.fit(old + 1))
+        self.change(state, thread, at, SeqCst, |old| width.fit(old.wrapping_add(1)))
     }
 
     pub(super) fn read(&self, state: &mut State, thread: ThreadId, cell: usize) {
