@@ -161,14 +161,12 @@ impl Clock {
     pub fn hold_up(&mut self, thread: ThreadId) {
         let Some(deadline) = self.deadline(thread) else { return };
         self.cancel(thread);
-        if self.apart {
-            // It did not hold anybody up: nobody could go on when its time came, in the execution that is made again.
-            self.now = self.now.max(deadline);
-            self.has_timed_out(thread, deadline);
-        } else {
+        // Apart, it did not hold anybody up: nobody could go on when its time came, in the execution that is made again.
+        if !self.apart {
             self.delay = self.delay.saturating_add(deadline.saturating_sub(self.now));
-            self.now = self.now.max(deadline);
         }
+        self.now = self.now.max(deadline);
+        self.has_timed_out(thread, deadline);
     }
 
     /// The wait of a thread has ended at its deadline. If that was at once, it still took time, or a loop of such waits would never end.
