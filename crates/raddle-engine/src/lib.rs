@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`engine`] | the machine: threads, the one place where the next thread is chosen, the loop that runs them |
 //! | [`event`] | what a thread can do that others can notice |
-//! | [`futex`], [`time`], [`spin`] | waiting: on addresses, on the clock, in loops |
+//! | [`futex`], [`time`], `time_stamp`, [`spin`] | waiting: on addresses, on the clock, in loops |
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
@@ -52,6 +52,7 @@ pub mod sys;
 mod team;
 pub mod thread;
 pub mod time;
+mod time_stamp;
 pub mod trace;
 pub mod turn;
 

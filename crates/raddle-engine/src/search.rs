@@ -257,7 +257,10 @@ impl<'a> Search<'a> {
         GLOBAL.wants_announcements.set(true);
         GLOBAL.wants_registers.set(config.exhaustive);
         GLOBAL.wants_allocations.set(config.races);
-        let handlers = Some(Handlers::install());
+        let mut handlers = Handlers::install();
+        if config.backend == Backend::Coroutines {
+            handlers.forbid_time_stamps();
+        }
         set_flag(config, false);
         if let Some(callers) = config.callers {
             // SAFETY: the engine was just made.
@@ -269,7 +272,7 @@ impl<'a> Search<'a> {
             // SAFETY: the engine was just made.
             unsafe { (*engine).pages = Some(pages) };
         }
-        Search { engine, config, handlers, hook, _turn: turn }
+        Search { engine, config, handlers: Some(handlers), hook, _turn: turn }
     }
 
     /// Says which data races are not to be reported.

@@ -20,7 +20,7 @@ use crate::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::hooks::Caller;
 use crate::isolate::{bystanders, heap};
 use crate::sys::PAGE;
-use crate::trace;
+use crate::{time_stamp, trace};
 
 /// How often the watchdog looks, in milliseconds.
 pub const TICK_MS: u32 = 20;
@@ -38,6 +38,7 @@ pub struct Handlers {
     stack_before: libc::stack_t,
     stack: Box<[u8]>,
     watchdog: Option<Watchdog>,
+    time_stamps: Option<time_stamp::Forbidden>,
 }
 
 impl Handlers {
@@ -66,10 +67,16 @@ impl Handlers {
                 stack_before: stack_before.assume_init(),
                 stack,
                 watchdog: None,
+                time_stamps: None,
             };
             handlers.start_watchdog();
             handlers
         }
+    }
+
+    /// Lets virtual threads read virtual time from the processor's counter, too. For coroutines: the counter is an OS thread's.
+    pub fn forbid_time_stamps(&mut self) {
+        self.time_stamps = time_stamp::Forbidden::new();
     }
 
     /// Starts the watchdog: once at the beginning, and again in a process that was forked off.
@@ -85,6 +92,7 @@ impl Handlers {
 impl Drop for Handlers {
     fn drop(&mut self) {
         self.watchdog = None;
+        self.time_stamps = None;
         // SAFETY: restores what `install` replaced.
         unsafe {
             for (signal, before) in CRASHES.into_iter().zip(&self.before) {
@@ -177,6 +185,9 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
     unsafe {
         let engine = GLOBAL.engine.get();
         let address = (*info).si_addr().addr();
+        if signal == libc::SIGSEGV && time_stamp::emulate(info, context) {
+            return;
+        }
         if ROLE.get() == NO_ROLE {
             let may_be_protected = signal == libc::SIGSEGV && (*info).si_code == SEGV_ACCERR;
             if may_be_protected && bystander_tries_again(address) {

@@ -228,6 +228,16 @@ pub struct FoundBy {
     pub also: Option<String>,
 }
 
+impl FoundBy {
+    /// [`Self::strategy`] of executions on real threads, of which nothing is recorded.
+    pub const STRESS: &str = "stress";
+
+    /// Whether the execution ran on real threads, so that it cannot be replayed.
+    pub fn is_stress(&self) -> bool {
+        self.strategy == FoundBy::STRESS
+    }
+}
+
 /// The choices of an execution: the thread taken at each point where more than one could go on, or whatever else there was to
 /// choose.
 ///

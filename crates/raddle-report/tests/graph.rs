@@ -2,7 +2,7 @@
 
 mod samples;
 
-use raddle_report::failure::{Failure, Order};
+use raddle_report::failure::{Failure, FoundBy, Order};
 use raddle_report::graph::straighten;
 use raddle_report::{NoGraph, Style, render, render_graph, render_why, to_dot, to_svg};
 
@@ -120,7 +120,7 @@ fn names_are_escaped() {
 fn what_cannot_be_drawn_is_said() {
     assert_eq!(to_dot(&samples::lost_update()), Err(NoGraph::NotRecorded));
     let mut failure = samples::lost_update();
-    failure.trace = Default::default();
+    failure.found_by.strategy = FoundBy::STRESS.to_owned();
     assert_eq!(to_svg(&failure), Err(NoGraph::NoTrace));
     assert_eq!(render_graph(&failure, WIDE), Err(NoGraph::NoTrace));
 }

@@ -451,6 +451,32 @@ fn loops_that_only_look_at_the_clock_end() {
     }
 }
 
+/// The processor's counter, read by the instruction itself, shows virtual time, and changes nothing else.
+#[test]
+fn the_time_stamp_counter_is_virtual() {
+    fn stamps() -> (u64, u64) {
+        let processor = &mut 7;
+        // SAFETY: every x86-64 processor has the instructions.
+        let stamps = unsafe { (std::arch::x86_64::_rdtsc(), std::arch::x86_64::__rdtscp(processor)) };
+        assert_eq!(*processor, 0);
+        stamps
+    }
+    for search in ALL.iter().chain(&SAMPLES) {
+        let report = explorer(search).executions(20).run(|| {
+            let halves = [1.5f64, 2.5, 3.5].map(std::hint::black_box);
+            let begin = stamps();
+            thread::sleep(Duration::from_secs(1));
+            let end = stamps();
+            thread::scope(|scope| {
+                scope.spawn(|| while stamps().1 < end.1 + 50_000_000 {});
+            });
+            (begin.0 == begin.1, end.0 - begin.0, halves.iter().sum::<f64>().to_bits())
+        });
+        assert_eq!(outcomes(&report), BTreeSet::from([(true, 1_000_000_000, 7.5f64.to_bits())]), "{search:?}");
+        assert!(report.left_out.contains(&"other times that the clock may show"), "{:?}", report.left_out);
+    }
+}
+
 mod asked_for {
     use super::*;
 

@@ -173,7 +173,7 @@ impl Kind {
 impl Picture {
     /// The picture of a failure's execution.
     pub(crate) fn of(failure: &Failure) -> Result<Picture, NoGraph> {
-        if failure.trace.events.is_empty() {
+        if failure.found_by.is_stress() {
             return Err(NoGraph::NoTrace);
         }
         let graph = Graph::of(failure).ok_or(NoGraph::NotRecorded)?;

@@ -114,7 +114,7 @@ pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut P
         words::counted(found.execution, "").trim_end_matches(['s', ' '])
     );
     page.wrapped(0, 10, Line::of(Paint::Bold, "found by: ").with(Paint::Plain, text));
-    if failure.trace.events.is_empty() {
+    if found.is_stress() {
         let text = "no schedule: found on real threads; run `cargo raddle test` to search for one";
         page.wrapped(0, 10, Line::of(Paint::Bold, "replay:   ").with(Paint::Plain, text));
     } else if let Some(file) = file {

@@ -288,7 +288,7 @@ impl Machine<'_> {
             thread: None,
             build: build::identity(Program::current().ok().as_ref()),
             found_by: failure::FoundBy {
-                strategy: "stress".to_owned(),
+                strategy: failure::FoundBy::STRESS.to_owned(),
                 ..explorer::found_by(&self.options, wrong.execution, self.exploration)
             },
             schedule: failure::Schedule::default(),
