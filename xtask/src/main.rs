@@ -1,5 +1,8 @@
-//! What people and CI run in this repository: `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`.
+//! What people and CI run in this repository: `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`,
+//! `cargo xtask regression`.
 #![forbid(unsafe_code)]
+
+mod regression;
 
 use std::process::{Command, ExitCode};
 
@@ -7,13 +10,16 @@ use std::process::{Command, ExitCode};
 const EXPLORING: [&str; 6] = ["real-crates", "broken", "litmus", "differential", "declarative", "examples"];
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
-    let passed = match task.as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let passed = match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("lint") => lint(),
         Some("bench") => run(cargo().args(["run", "--release", "--package", "raddle-benches"])),
+        Some("regression") => regression::main(&arguments[1..]),
         _ => {
-            eprintln!("use `cargo xtask test`, `cargo xtask lint` or `cargo xtask bench`");
+            eprintln!(
+                "use `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench` or `cargo xtask regression`"
+            );
             return ExitCode::from(2);
         }
     };

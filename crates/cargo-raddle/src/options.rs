@@ -52,6 +52,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     internal("RADDLE_CARGO_ARGS"),
     internal("RADDLE_PROGRESS"),
     internal("RADDLE_CORES"),
+    internal("RADDLE_RECORD"),
 ];
 
 /// The options that each set a variable for the tests.

@@ -29,6 +29,7 @@ use crate::build;
 use crate::explain::explain;
 use crate::options::{Allocation, Also, Backend, Isolation, Memory, Options, Strategy};
 use crate::promise::{Promise, write_line};
+use crate::record;
 use crate::replay;
 use crate::report::Report;
 use crate::resume::Saved;
@@ -507,6 +508,7 @@ fn search_once(
         saved.restore(&mut search);
     }
     let mut report = search.run(run, judge);
+    record::search(options, &report);
     if let Some(saved) = &saved {
         saved.end(&search, &mut report);
     }

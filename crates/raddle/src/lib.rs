@@ -70,6 +70,7 @@ mod links;
 mod operation;
 pub mod options;
 mod promise;
+mod record;
 mod replay;
 mod report;
 mod resume;

@@ -26,7 +26,7 @@
 //! | `RADDLE_COLOR` | – | `auto`, `always`, `never` | `auto` |
 //!
 //! `RADDLE_TEST`, `RADDLE_OWNED`, `RADDLE_PACKAGE`, `RADDLE_CARGO_ARGS`, `RADDLE_PROGRESS`, `RADDLE_REPLAY`,
-//! `RADDLE_FORCE`, `RADDLE_CORES` and `RADDLE_COLUMNS` are how `cargo raddle` talks to the tests it runs. Any other variable that begins with
+//! `RADDLE_FORCE`, `RADDLE_CORES`, `RADDLE_COLUMNS` and `RADDLE_RECORD` are how `cargo raddle` talks to the tests it runs. Any other variable that begins with
 //! `RADDLE_` is an error: it is most likely a misspelt one.
 
 use std::time::Duration;
@@ -178,7 +178,7 @@ impl Default for Options {
 }
 
 /// Variables that do not change a search.
-const OTHER_VARIABLES: [&str; 11] = [
+const OTHER_VARIABLES: [&str; 12] = [
     "RADDLE_CORES",
     "RADDLE_FAILURES",
     "RADDLE_COLOR",
@@ -190,6 +190,7 @@ const OTHER_VARIABLES: [&str; 11] = [
     "RADDLE_PROGRESS",
     "RADDLE_REPLAY",
     "RADDLE_FORCE",
+    "RADDLE_RECORD",
 ];
 
 /// What [`Strategy::Auto`] may take if nobody says: it only does where there is more to explore than it can exhaust.

@@ -472,7 +472,11 @@ fn the_time_stamp_counter_is_virtual() {
             });
             (begin.0 == begin.1, end.0 - begin.0, halves.iter().sum::<f64>().to_bits())
         });
-        assert_eq!(outcomes(&report), BTreeSet::from([(true, 1_000_000_000, 7.5f64.to_bits())]), "{search:?}");
+        assert_eq!(
+            outcomes(&report),
+            BTreeSet::from([(true, 1_000_000_000, 7.5f64.to_bits())]),
+            "{search:?}"
+        );
         assert!(report.left_out.contains(&"other times that the clock may show"), "{:?}", report.left_out);
     }
 }

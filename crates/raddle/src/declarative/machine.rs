@@ -24,7 +24,7 @@ use crate::explain::explain;
 use crate::explorer::{self, TRACE_LIMIT, classifier, namer};
 use crate::options::{Options, Strategy};
 use crate::suppress::suppress;
-use crate::{build, replay};
+use crate::{build, record, replay};
 
 /// What is asked of an object besides right results.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,6 +156,7 @@ impl Machine<'_> {
         let mut run = || execute(self.subject, plan, &place);
         let mut search = self.new_search(&config, options);
         let mut report = search.run(&mut run, &mut judge);
+        record::search(options, &report);
         let switches = switches.get();
         let mut given_up = explorer::gives_up(options, &report);
         let failure = report.failure.take().filter(|_| !given_up).map(|found| {

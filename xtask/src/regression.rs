@@ -1,0 +1,121 @@
+//! `cargo xtask regression`: what every search of the suites comes to, for comparing two versions of the engine.
+//!
+//! ```text
+//! cargo xtask regression record    # before a change: writes target/regression.txt
+//! cargo xtask regression compare   # after it: runs the suites again and prints every line that differs
+//! ```
+//!
+//! The tests of [`PACKAGES`] run once for each of [`SEARCHES`], with a fixed seed, one worker and a number of executions, whatever they
+//! ask for themselves. So their own assertions do not count here: `cargo xtask test` is there for those. A line of the
+//! record is what one search came to: executions, events, outcomes, and the schedule of the failure (`raddle/src/record.rs`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::{cargo, run};
+
+/// Packages whose searches are recorded.
+const PACKAGES: [&str; 4] = ["broken", "litmus", "declarative", "examples"];
+
+/// Each kind of search: strategy, memory model, executions.
+const SEARCHES: [(&str, &str, &str); 7] = [
+    ("random", "sc", "100"),
+    ("random", "rc11", "100"),
+    ("pct:3", "sc", "100"),
+    ("pos", "sc", "100"),
+    ("bounded:2", "sc", "300"),
+    ("exhaustive", "sc", "1000"),
+    ("exhaustive", "rc11", "1000"),
+];
+
+/// Programs that are drawn anew in each run, so that their searches cannot be compared.
+const RANDOM: [&str; 1] = ["litmus/random/"];
+
+/// At most this many differences are printed.
+const MOST: usize = 40;
+
+pub(crate) fn main(arguments: &[String]) -> bool {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let known = target.join("regression.txt");
+    match arguments {
+        [what] if what == "record" => record(&known),
+        [what] if what == "compare" => {
+            let now = target.join("regression.new.txt");
+            if !known.exists() {
+                eprintln!("there is no `{}`: `cargo xtask regression record` writes it", known.display());
+                return false;
+            }
+            record(&now) && compare(&known, &now)
+        }
+        _ => {
+            eprintln!("use `cargo xtask regression record` or `cargo xtask regression compare`");
+            false
+        }
+    }
+}
+
+fn record(path: &Path) -> bool {
+    let lines = path.with_extension("lines");
+    let _ = std::fs::remove_file(&lines);
+    if !run(tests().arg("--no-run")) {
+        return false;
+    }
+    for (strategy, memory, executions) in SEARCHES {
+        eprintln!("+ {strategy} {memory}");
+        let mut tests = tests();
+        tests.arg("--no-fail-fast").args(["--strategy", strategy, "--memory", memory]);
+        tests.args(["--executions", executions, "--budget", "30s", "--seed", "0", "--workers", "1"]);
+        tests.env("RADDLE_RECORD", std::path::absolute(&lines).expect("there is a current directory"));
+        // Tests fail here: they do not get the search that they ask for.
+        let _ = tests.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+    let Ok(text) = std::fs::read_to_string(&lines) else {
+        eprintln!("no search was recorded");
+        return false;
+    };
+    let is_fixed = |line: &&str| !RANDOM.iter().any(|name| line.starts_with(name));
+    let mut all: Vec<&str> = text.lines().filter(is_fixed).collect();
+    all.sort_unstable();
+    eprintln!("{} searches in `{}`", all.len(), path.display());
+    std::fs::write(path, all.join("\n") + "\n").is_ok() && std::fs::remove_file(&lines).is_ok()
+}
+
+/// The tests, as the command line of `cargo raddle` has them.
+fn tests() -> Command {
+    let mut tests = cargo();
+    tests.args(["run", "--quiet", "--package", "cargo-raddle", "--", "test"]);
+    for package in PACKAGES {
+        tests.args(["--package", package]);
+    }
+    tests
+}
+
+/// Prints what differs between two records. Searches that ran out of time in either say nothing.
+fn compare(known: &Path, now: &Path) -> bool {
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let (known, now) = (read(known), read(now));
+    let (known, now) = (by_search(&known), by_search(&now));
+    let is_cut = |came_to: Option<&&str>| came_to.is_some_and(|came_to| came_to.starts_with("out of time"));
+    let (mut cut, mut differ) = (0, 0);
+    for search in known.keys().chain(now.keys().filter(|search| !known.contains_key(*search))) {
+        let (before, after) = (known.get(search), now.get(search));
+        if is_cut(before) || is_cut(after) {
+            cut += 1;
+        } else if before != after {
+            differ += 1;
+            if differ <= MOST {
+                let or_none =
+                    |came_to: Option<&&str>| came_to.map_or("no such search", |came_to| *came_to).to_owned();
+                eprintln!("{search}\n  before: {}\n  after:  {}", or_none(before), or_none(after));
+            }
+        }
+    }
+    eprintln!("{} searches, {differ} differ, {cut} ran out of time and were not compared", known.len());
+    differ == 0
+}
+
+/// What each search came to.
+fn by_search(record: &str) -> BTreeMap<&str, &str> {
+    record.lines().filter_map(|line| line.split_once(": ")).collect()
+}
