@@ -297,6 +297,8 @@ pub struct Engine {
     pub(crate) pages: Option<Pages>,
     pub(crate) limits: Limits,
     pub(crate) explorer_fs: usize,
+    /// How threads borrow the thread-locals of others.
+    fs_base: sys::FsBase,
     /// The last panic of the execution: its thread and what it said.
     pub panic: Option<(ThreadId, String)>,
     /// Where a signal ended the execution.
@@ -379,6 +381,7 @@ impl Engine {
             pages: None,
             limits,
             explorer_fs: sys::fs_base(),
+            fs_base: sys::FsBase::of_kernel(),
             panic: None,
             crashed_at: None,
             stopped_at: Vec::new(),

@@ -84,6 +84,16 @@ impl Pending {
     }
 }
 
+const _: () = {
+    let mut index = 0;
+    while index < Rmw::ALL.len() {
+        assert!(Rmw::ALL[index] as usize == index);
+        index += 1;
+    }
+    // The last one, or `ALL` lacks some.
+    assert!(Rmw::SignedMax as usize + 1 == Rmw::ALL.len());
+};
+
 /// A read-modify-write operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the atomic methods")]
@@ -102,6 +112,27 @@ pub enum Rmw {
 }
 
 impl Rmw {
+    /// All of them, each at the index that is its number.
+    pub const ALL: [Rmw; 11] = [
+        Rmw::Swap,
+        Rmw::Add,
+        Rmw::Sub,
+        Rmw::And,
+        Rmw::Or,
+        Rmw::Xor,
+        Rmw::Nand,
+        Rmw::Min,
+        Rmw::Max,
+        Rmw::SignedMin,
+        Rmw::SignedMax,
+    ];
+
+    /// Whether the compiler may make a loop of loads and compare-exchanges of the operation, because the processor has no
+    /// instruction that returns the old value.
+    pub fn may_be_expanded(self) -> bool {
+        !matches!(self, Rmw::Swap | Rmw::Add | Rmw::Sub)
+    }
+
     /// The method's name.
     pub fn name(self) -> &'static str {
         match self {

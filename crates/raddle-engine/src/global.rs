@@ -1,9 +1,10 @@
 //! What every intercepted call looks at first: is this thread part of an exploration?
 //!
-//! There are two pieces of state. [`ROLE`] is a thread-local: null on threads that have nothing to do with an
-//! exploration, which then pay one load and one branch per intercepted call. [`GLOBAL`] holds the rest. It is the
-//! engine's only mutable static and fills pages of its own, because the pages of all other statics are rolled back after
-//! each execution (see [`crate::isolate::pages`]).
+//! There are two pieces of state. [`ROLE`] is a thread-local: [`NO_ROLE`] on threads that have nothing to do with an
+//! exploration, which then pay one load and one branch per intercepted call. [`GLOBAL`] holds the rest.
+//!
+//! **Invariant:** a mutable static of the engine fills pages of its own, because the pages of all other statics are rolled back
+//! after each execution (see [`crate::isolate::pages`]).
 
 use std::cell::Cell;
 use std::ptr;
@@ -21,7 +22,7 @@ pub const LINE: u32 = 6;
 /// How many lines are told apart.
 pub const LINES: usize = 1 << 16;
 
-/// The engine's only mutable static.
+/// What intercepted calls and signal handlers know of the exploration of this process.
 #[repr(C, align(4096))]
 #[allow(missing_debug_implementations, reason = "never printed")]
 pub struct Global {

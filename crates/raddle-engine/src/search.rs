@@ -93,8 +93,6 @@ pub struct Config {
     pub callers: Option<usize>,
     /// Which values reads may see.
     pub memory: Model,
-    /// Whether what happened before what is followed even where the memory model does not need it.
-    pub clocks: bool,
     /// The code that the classifier knows to count references, besides that of std.
     pub reference_counts: Vec<String>,
     /// What the strategy is called.
@@ -244,7 +242,7 @@ impl<'a> Search<'a> {
                 }));
                 // What reads see is said by the graph; only clocks are kept.
                 (*engine).memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
-            } else if config.memory == Model::Rc11 || config.clocks || config.races {
+            } else if config.memory == Model::Rc11 || config.races {
                 (*engine).memory = Some(Box::new(Memory::new(config.memory)));
             }
             if config.races {

@@ -6,31 +6,56 @@ use std::ptr;
 /// The size of a page.
 pub const PAGE: usize = 4096;
 
-/// Reads the base of the FS segment: the address of the running thread's control block.
+/// The base of the FS segment: the address of the running thread's control block.
 #[inline(always)]
 pub fn fs_base() -> usize {
     let base: usize;
-    // SAFETY: `supported` was checked before any exploration; the instruction only reads a register.
-    unsafe { std::arch::asm!("rdfsbase {}", out(reg) base, options(nomem, nostack, preserves_flags)) };
+    // SAFETY: the first word of a thread's control block is its own address (the ABI of thread-locals on x86-64).
+    unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) base, options(nostack, preserves_flags, readonly)) };
     base
 }
 
-/// Gives the running code the thread-locals of another thread.
-///
-/// # Safety
-/// `base` must be the FS base of a live, parked thread (see [`crate::lender`]) or the caller's own, and no reference to
-/// a thread-local may be held across the call.
-#[inline(always)]
-pub unsafe fn set_fs_base(base: usize) {
-    // SAFETY: the caller's.
-    unsafe { std::arch::asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+/// The way to change the FS base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FsBase {
+    /// The instruction `wrfsbase`.
+    Instruction,
+    /// The system call `arch_prctl`, where the kernel does not allow the instruction: before Linux 5.9, and in some sandboxes.
+    SystemCall,
 }
 
-/// Whether the kernel lets user code change the FS base (Linux 5.9 and later on processors that can).
-pub fn fs_base_writable() -> bool {
-    const HWCAP2_FSGSBASE: u64 = 1 << 1;
-    // SAFETY: a plain query.
-    unsafe { libc::getauxval(libc::AT_HWCAP2) & HWCAP2_FSGSBASE != 0 }
+impl FsBase {
+    /// The way that the kernel allows.
+    pub fn of_kernel() -> FsBase {
+        // SAFETY: a plain query.
+        FsBase::of_capabilities(unsafe { libc::getauxval(libc::AT_HWCAP2) })
+    }
+
+    fn of_capabilities(hwcap2: u64) -> FsBase {
+        const FSGSBASE: u64 = 1 << 1;
+        if hwcap2 & FSGSBASE != 0 { FsBase::Instruction } else { FsBase::SystemCall }
+    }
+
+    /// Gives the running code the thread-locals of another thread.
+    ///
+    /// # Safety
+    /// `self` must be what [`FsBase::of_kernel`] returned, or the system call. `base` must be the FS base of a live, parked
+    /// thread (see [`crate::lender`]) or the caller's own, and no reference to a thread-local may be held across the call.
+    #[inline(always)]
+    pub unsafe fn set(self, base: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            match self {
+                FsBase::Instruction => {
+                    std::arch::asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags));
+                }
+                FsBase::SystemCall => {
+                    const ARCH_SET_FS: i64 = 0x1002;
+                    raw_syscall(libc::SYS_arch_prctl, [ARCH_SET_FS, base as i64, 0, 0, 0, 0]);
+                }
+            }
+        }
+    }
 }
 
 /// Starts the program again so that everything lies at the same addresses in every process. Returns if it was.
@@ -128,4 +153,42 @@ pub unsafe fn protect(address: usize, len: usize, protection: i32) {
     // SAFETY: the caller's.
     let result = unsafe { libc::mprotect(ptr::without_provenance_mut(address), len, protection) };
     assert!(result == 0, "raddle: cannot change the protection of {len} bytes at {address:#x}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fs_base_is_set_in_the_way_that_the_kernel_allows() {
+        assert_eq!(FsBase::of_capabilities(0b10), FsBase::Instruction);
+        assert_eq!(FsBase::of_capabilities(0b101), FsBase::SystemCall);
+        thread_local! {
+            static MINE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+        }
+        for way in [FsBase::of_kernel(), FsBase::SystemCall] {
+            MINE.set(1);
+            let (mine, parked) = (fs_base(), std::sync::Barrier::new(2));
+            std::thread::scope(|scope| {
+                let (send, receive) = std::sync::mpsc::channel();
+                let parked = &parked;
+                scope.spawn(move || {
+                    MINE.set(2);
+                    send.send(fs_base()).unwrap();
+                    parked.wait();
+                });
+                let other = receive.recv().unwrap();
+                // SAFETY: the other thread waits.
+                let seen = unsafe {
+                    way.set(other);
+                    let seen = std::hint::black_box(fs_base());
+                    way.set(mine);
+                    seen
+                };
+                assert_eq!(seen, other, "{way:?}");
+                parked.wait();
+            });
+            assert_eq!(MINE.get(), 1);
+        }
+    }
 }

@@ -664,7 +664,6 @@ pub(crate) fn config(
             Memory::Sc => Model::Sc,
             Memory::Rc11 => Model::Rc11,
         },
-        clocks: false,
         // In a replay, only what was found is looked for: it may not be the first thing that is wrong.
         check_leaks: found.map_or(options.check_leaks, |kind| kind == Kind::MemoryLeak),
         reference_counts: match replayed {

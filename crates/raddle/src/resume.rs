@@ -134,4 +134,4 @@ impl Saved {
 }
 
 /// The first line of a file.
-const FORMAT: &str = "raddle search 1";
+const FORMAT: &str = "raddle search 2";

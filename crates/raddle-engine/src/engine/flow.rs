@@ -4,7 +4,6 @@ use super::{Backend, Engine, Outcome};
 use crate::coroutine::{self, Context};
 use crate::global::GLOBAL;
 use crate::os_thread::Turn;
-use crate::sys;
 use crate::thread::{Start, State, ThreadId, Wake};
 use crate::trace::{self, Action, CallFrame, Links, SwitchReason};
 
@@ -107,8 +106,9 @@ impl Engine {
             let next: *const Context = match to {
                 Flow::Explorer => &raw const (*this).explorer,
                 Flow::Thread(id) => {
+                    let fs_base = (*this).fs_base;
                     let thread = (*this).thread(id.into());
-                    sys::set_fs_base(thread.lender.fs_base);
+                    fs_base.set(thread.lender.fs_base);
                     &raw const thread.context
                 }
             };
@@ -132,7 +132,7 @@ impl Engine {
             let explorer_fs = (*this).explorer_fs;
             while (*this).outcome.is_none() {
                 Engine::pass(this, Flow::Explorer, Flow::Thread((*this).current));
-                sys::set_fs_base(explorer_fs);
+                (*this).fs_base.set(explorer_fs);
                 if let Some(request) = (*this).request.take() {
                     (*request)();
                 }

@@ -114,95 +114,72 @@ impl<A: Stored, B: Stored, C: Stored> Stored for (A, B, C) {
     }
 }
 
-/// Enumerations are stored as their place in a table.
-fn position<T: Copy + PartialEq>(table: &[T], value: T) -> u64 {
-    table.iter().position(|&other| other == value).expect("the table has all of them") as u64
-}
-
-const ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
-const OPERATIONS: [Rmw; 9] =
-    [Rmw::Swap, Rmw::Add, Rmw::Sub, Rmw::And, Rmw::Or, Rmw::Xor, Rmw::Nand, Rmw::Min, Rmw::Max];
-const MODELS: [Model; 2] = [Model::Sc, Model::Rc11];
-
-macro_rules! stored_by_table {
-    ($($type:ty: $table:ident),*) => {$(
+/// Enumerations are stored as the number of the variant, then its fields. The match over the variants is the compiler's: none can be
+/// missing.
+macro_rules! stored_enum {
+    ($type:ident { $($number:literal $variant:ident $(($($field:ident),*))? $({ $($named:ident),* })?),* $(,)? }) => {
         impl Stored for $type {
             fn put(&self, words: &mut Vec<u64>) {
-                words.push(position(&$table, *self));
+                match self {
+                    $($type::$variant $(($($field),*))? $({ $($named),* })? => {
+                        words.push($number);
+                        $($($field.put(words);)*)?
+                        $($($named.put(words);)*)?
+                    })*
+                }
             }
 
             fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<$type> {
-                $table.get(usize::take(words)?).copied()
+                match *words.next()? {
+                    $($number => {
+                        $($(let $field = Stored::take(words)?;)*)?
+                        $($(let $named = Stored::take(words)?;)*)?
+                        Some($type::$variant $(($($field),*))? $({ $($named),* })?)
+                    })*
+                    _ => None,
+                }
             }
         }
-    )*};
+    };
 }
-stored_by_table!(Order: ORDERS, Rmw: OPERATIONS, Model: MODELS);
 
-impl Stored for Access {
+stored_enum!(Order { 0 Relaxed, 1 Acquire, 2 Release, 3 AcqRel, 4 SeqCst });
+stored_enum!(Model { 0 Sc, 1 Rc11 });
+stored_enum!(Access {
+    0 Load,
+    1 Store(value),
+    2 Rmw(op, operand),
+    3 Cas { expected, new, failure },
+    4 Lock(value),
+    5 LockShared,
+    6 LockAlone,
+    7 Drop,
+    8 Fence,
+    9 Spawn(thread),
+    10 Begin,
+    11 Join(thread),
+    12 Woken,
+    13 TimedOut,
+    14 Look,
+    15 TryLockShared,
+    16 TryLockAlone,
+    17 Await(value),
+    18 LeaveScope,
+    19 EndScope(thread),
+    20 Choose(ways),
+    21 AwaitOther(value),
+    22 AskAlone,
+    23 LockAsked,
+    24 Unlock(added),
+});
+
+impl Stored for Rmw {
     fn put(&self, words: &mut Vec<u64>) {
-        let (kind, parameters) = match *self {
-            Access::Load => (0, [0; 3]),
-            Access::Store(value) => (1, [value, 0, 0]),
-            Access::Rmw(op, operand) => (2, [position(&OPERATIONS, op), operand, 0]),
-            Access::Cas { expected, new, failure } => (3, [expected, new, position(&ORDERS, failure)]),
-            Access::Lock(value) => (4, [value, 0, 0]),
-            Access::LockShared => (5, [0; 3]),
-            Access::LockAlone => (6, [0; 3]),
-            Access::Drop => (7, [0; 3]),
-            Access::Fence => (8, [0; 3]),
-            Access::Spawn(thread) => (9, [thread.into(), 0, 0]),
-            Access::Begin => (10, [0; 3]),
-            Access::Join(thread) => (11, [thread.into(), 0, 0]),
-            Access::Woken => (12, [0; 3]),
-            Access::TimedOut => (13, [0; 3]),
-            Access::Look => (14, [0; 3]),
-            Access::TryLockShared => (15, [0; 3]),
-            Access::TryLockAlone => (16, [0; 3]),
-            Access::Await(value) => (17, [value, 0, 0]),
-            Access::LeaveScope => (18, [0; 3]),
-            Access::EndScope(thread) => (19, [thread.into(), 0, 0]),
-            Access::Choose(ways) => (20, [ways.into(), 0, 0]),
-            Access::AwaitOther(value) => (21, [value, 0, 0]),
-            Access::AskAlone => (22, [0; 3]),
-            Access::LockAsked => (23, [0; 3]),
-            Access::Unlock(added) => (24, [added.into(), 0, 0]),
-        };
-        words.push(kind);
-        words.extend(parameters);
+        words.push(*self as u64);
     }
 
-    fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Access> {
-        let kind = *words.next()?;
-        let [a, b, c] = [*words.next()?, *words.next()?, *words.next()?];
-        Some(match kind {
-            0 => Access::Load,
-            1 => Access::Store(a),
-            2 => Access::Rmw(*OPERATIONS.get(a as usize)?, b),
-            3 => Access::Cas { expected: a, new: b, failure: *ORDERS.get(c as usize)? },
-            4 => Access::Lock(a),
-            5 => Access::LockShared,
-            6 => Access::LockAlone,
-            7 => Access::Drop,
-            8 => Access::Fence,
-            9 => Access::Spawn(a.try_into().ok()?),
-            10 => Access::Begin,
-            11 => Access::Join(a.try_into().ok()?),
-            12 => Access::Woken,
-            13 => Access::TimedOut,
-            14 => Access::Look,
-            15 => Access::TryLockShared,
-            16 => Access::TryLockAlone,
-            17 => Access::Await(a),
-            18 => Access::LeaveScope,
-            19 => Access::EndScope(a.try_into().ok()?),
-            20 => Access::Choose(a.try_into().ok()?),
-            21 => Access::AwaitOther(a),
-            22 => Access::AskAlone,
-            23 => Access::LockAsked,
-            24 => Access::Unlock(a.try_into().ok()?),
-            _ => return None,
-        })
+    fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Rmw> {
+        Rmw::ALL.get(usize::take(words)?).copied()
     }
 }
 
@@ -243,5 +220,34 @@ impl Graph {
         }
         let before = &self.co(event.place)[..self.rank(event.place, id) - 1];
         1 + before.iter().filter(|&&write| write < id).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a value of every variant from words, and writes it again.
+    fn round_trip<T: Stored>(variants: usize) {
+        for number in 0..variants {
+            let words = [number as u64, 1, 1, 1];
+            let mut rest = words.iter();
+            let value = T::take(&mut rest).expect("every number is a variant");
+            let mut again = Vec::new();
+            value.put(&mut again);
+            assert_eq!(again, words[..words.len() - rest.len()]);
+        }
+        assert!(
+            T::take(&mut [variants as u64, 1, 1, 1].iter()).is_none(),
+            "there are more variants than {variants}"
+        );
+    }
+
+    #[test]
+    fn every_variant_can_be_stored() {
+        round_trip::<Order>(5);
+        round_trip::<Model>(2);
+        round_trip::<Rmw>(Rmw::ALL.len());
+        round_trip::<Access>(25);
     }
 }

@@ -133,12 +133,6 @@ impl Sync {
         self.view(thread).clock.get(thread)
     }
 
-    /// Whether what `thread` did at `time` happened before the next step of `observer`.
-    #[inline]
-    pub fn happened_before(&self, thread: ThreadId, time: Time, observer: ThreadId) -> bool {
-        self.view(observer).clock.knows(thread, time)
-    }
-
     /// A thread makes another.
     pub fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
         while self.alive <= usize::from(child) {
@@ -298,6 +292,13 @@ impl Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Sync {
+        /// Whether what `thread` did at `time` happened before the next step of `observer`.
+        fn happened_before(&self, thread: ThreadId, time: Time, observer: ThreadId) -> bool {
+            self.view(observer).clock.knows(thread, time)
+        }
+    }
 
     fn threads(count: ThreadId) -> Sync {
         let mut sync = Sync::default();

@@ -206,12 +206,6 @@ impl Memory {
         read.value
     }
 
-    /// A fence.
-    #[inline]
-    pub fn fence(&mut self, thread: ThreadId, order: Order) {
-        self.sync.fence(thread, order);
-    }
-
     /// What is known of a stretch of memory no longer holds: the block was freed.
     pub fn forget(&mut self, memory: Range<usize>) {
         self.table.forget(memory);

@@ -164,7 +164,7 @@ impl Program {
                     }
                     read[number] = Some(seen);
                 }
-                Step::Fence { order } => memory.fence(id(thread), order),
+                Step::Fence { order } => memory.sync.fence(id(thread), order),
             }
         }
         let held = stored.iter().map(|order| order.last().unwrap().0).collect();
