@@ -537,6 +537,9 @@ impl Engine {
 
     pub(crate) fn note_handle_count(&mut self, address: usize) {
         self.handle_counts.insert(address);
+        let latest = &mut self.current().made_counts;
+        latest.rotate_left(1);
+        latest[latest.len() - 1] = address;
     }
 
     /// Finds out what the code at a return address is.

@@ -17,6 +17,7 @@ mod std_calls;
 mod threads;
 mod time;
 
+pub(crate) use along_graph::code_ended;
 pub use atomics::*;
 pub use environment::*;
 pub(crate) use expanded::Expansion;

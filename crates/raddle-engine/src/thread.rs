@@ -60,14 +60,30 @@ pub enum State {
     Finished,
 }
 
-/// What a scope waits for was done.
+/// The scope that a thread belongs to, along an execution graph.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leave {
-    /// The address of the block in which the scope counts.
-    pub(crate) scope: usize,
-    /// The event of the execution graph.
-    pub(crate) event: u32,
+pub(crate) struct Scope {
+    /// The address of the number of its threads, by which scopes are told apart.
+    pub(crate) count: usize,
+    /// The word at which the owner of the scope parks.
+    pub(crate) parker: usize,
+    /// Whether the thread has left the scope.
+    pub(crate) left: Left,
 }
+
+/// Whether a thread has left its scope: it has done all that the scope waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It runs.
+    No,
+    /// It left by this event of the execution graph.
+    By(u32),
+    /// The end of the scope comes after that event.
+    SeenByOwner,
+}
+
+/// The latest counts of handles that `std::thread` made: those of a thread's result are among them when the thread is made.
+pub(crate) type HandleCounts = [usize; 8];
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +150,16 @@ pub struct Run {
     pub(crate) rounds: Rounds,
     /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
     pub(crate) registers: Registers,
-    /// Scopes for which it has done what they wait for, and which have not ended, if the search is exhaustive.
-    pub(crate) leaves: Vec<Leave>,
+    /// Its scope, if it has one and the search is exhaustive.
+    pub(crate) scope: Option<Scope>,
+    /// The scope of the thread that it is about to make.
+    pub(crate) enters: Option<Scope>,
+    /// Whether it ends a scope whose threads run, and parks next for that reason.
+    pub(crate) ends_scope: bool,
+    /// The counts of handles that it has made, the latest last.
+    pub(crate) made_counts: HandleCounts,
+    /// Those that its parent had made: the count of the handles of its result is one of them.
+    pub(crate) handle_counts: HandleCounts,
     /// The thread whose handle it dropped last, if a scope does not know yet that this is over.
     pub(crate) dropped_handle: Option<ThreadId>,
     /// How many threads it has made.
@@ -201,7 +225,11 @@ impl Default for Run {
             specific: Vec::new(),
             rounds: Rounds::default(),
             registers: Registers::EMPTY,
-            leaves: Vec::new(),
+            scope: None,
+            enters: None,
+            ends_scope: false,
+            made_counts: HandleCounts::default(),
+            handle_counts: HandleCounts::default(),
             dropped_handle: None,
             children: 0,
             kind: None,
@@ -239,14 +267,12 @@ impl Clone for Run {
         self.specific.clone_from(&other.specific);
         self.rounds.clone_from(&other.rounds);
         self.holds.clone_from(&other.holds);
-        self.leaves.clone_from(&other.leaves);
         *self = Run {
             name: other.name.clone(),
             destructors: mem::take(&mut self.destructors),
             specific: mem::take(&mut self.specific),
             rounds: mem::take(&mut self.rounds),
             holds: mem::take(&mut self.holds),
-            leaves: mem::take(&mut self.leaves),
             random: other.random.clone(),
             ..*other
         };
@@ -326,7 +352,11 @@ impl VThread {
         self.result = std::ptr::null_mut();
         self.spin.reset();
         self.rounds.reset();
-        self.leaves.clear();
+        self.scope = None;
+        self.enters = None;
+        self.ends_scope = false;
+        self.made_counts = HandleCounts::default();
+        self.handle_counts = HandleCounts::default();
         self.dropped_handle = None;
         self.children = 0;
         self.dropping = None;

@@ -28,6 +28,7 @@ pub mod endings;
 pub mod environment;
 pub mod memory;
 pub mod plain;
+mod scope;
 pub mod std_calls;
 mod stdio;
 pub mod syscalls;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
 use raddle_engine::hooks::{self, StdCall};
 
-use crate::{barrier, stdio};
+use crate::{barrier, scope, stdio};
 
 /// Whether a call was made here, and what it returns.
 #[repr(C)]
@@ -61,7 +61,7 @@ unsafe extern "C" fn __raddle_std_call(
             Some(call) => call,
             None => return GO_ON,
         },
-        12 => StdCall::LeaveScope { scope: first.addr() },
+        12 => scope::leave(first.cast(), second.addr() & 1 != 0),
         // SAFETY: a handle is their first argument, and points to what it locks.
         15 => match stdio::mutex(unsafe { *first.cast() }) {
             Some(call) => call,
@@ -76,6 +76,7 @@ unsafe extern "C" fn __raddle_std_call(
             Some(call) => call,
             None => return GO_ON,
         },
+        19 => scope::enter(first.cast()),
         _ => return GO_ON,
     };
     // SAFETY: the arguments are those of the function.
@@ -124,13 +125,13 @@ fn once_states() -> [u32; 2] {
 }
 
 /// The word at which a thread parks.
-fn parker(handle: &Thread) -> *mut u32 {
+pub(crate) fn parker(handle: &Thread) -> *mut u32 {
     // SAFETY: the offset was found by looking.
     unsafe { inner(handle).add(parker_offset()) }
 }
 
 /// What a handle points to.
-fn inner(handle: &Thread) -> *mut u32 {
+pub(crate) fn inner(handle: &Thread) -> *mut u32 {
     const { assert!(size_of::<Thread>() == size_of::<usize>(), "a handle is a pointer") };
     // SAFETY: the sizes are equal; the pointer is only used while the handle lives.
     unsafe { *std::ptr::from_ref(handle).cast::<*mut u32>() }
@@ -147,6 +148,7 @@ pub(crate) fn look_at_std() {
     parker_offset();
     once_states();
     barrier::look();
+    scope::look();
     stdio::look();
 }
 

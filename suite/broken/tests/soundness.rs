@@ -372,12 +372,22 @@ mod complete_is_not_said {
 
     #[test]
     fn of_answers_whether_a_thread_has_finished() {
-        passes_without("other answers of `is_finished`", || {
+        let ask = || {
             let thread = thread::spawn(|| ());
             let finished = thread.is_finished();
             thread.join().unwrap();
             finished
-        });
+        };
+        for search in ALL.iter().chain(&SAMPLES) {
+            let report = explorer(search).executions(2_000).run(ask);
+            if search.0 == Strategy::Exhaustive {
+                assert!(report.complete, "{search:?}: {:?}", report.left_out);
+                assert_eq!(outcomes(&report), BTreeSet::from([false, true]), "{search:?}");
+            } else {
+                assert!(!report.complete, "{search:?}");
+                assert!(report.left_out.contains(&"other answers of `is_finished`"), "{search:?}");
+            }
+        }
     }
 
     #[test]
@@ -448,6 +458,127 @@ fn loops_that_only_look_at_the_clock_end() {
             });
         });
         assert!(!report.complete && report.executions > 0, "{search:?}");
+    }
+}
+
+/// Who gives up the last handle of a thread's result drops the result, and tells the scope; the last thread of a scope wakes its owner.
+mod handles_of_threads {
+    use super::*;
+
+    /// Exhaustive searches see exactly these outcomes, and are complete.
+    #[track_caller]
+    fn has_all_outcomes<T: Ord + Clone + Debug + 'static>(expected: &[T], body: impl Fn() -> T + Copy) {
+        for search in &ALL[..2] {
+            let report = explorer(search).run(body);
+            assert!(report.complete, "{search:?}: {:?}", report.left_out);
+            assert_eq!(outcomes(&report), expected.iter().cloned().collect(), "{search:?}");
+        }
+    }
+
+    struct AtEnd(&'static AtomicUsize);
+
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+
+    fn leaked() -> &'static AtomicUsize {
+        Box::leak(Box::new(AtomicUsize::new(0)))
+    }
+
+    /// A scope waits for no destructors of thread-locals, and neither does `is_finished`.
+    #[test]
+    fn is_finished_before_destructors_of_thread_locals() {
+        thread_local! {
+            static LOCAL: std::cell::RefCell<Option<AtEnd>> = const { std::cell::RefCell::new(None) };
+        }
+        let expected = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]];
+        has_all_outcomes(&expected, || {
+            let (ended, mut seen) = (leaked(), [0; 3]);
+            thread::scope(|scope| {
+                let other = scope.spawn(move || LOCAL.set(Some(AtEnd(ended))));
+                seen[0] = usize::from(other.is_finished());
+                seen[1] = ended.load(SeqCst);
+            });
+            seen[2] = ended.load(SeqCst);
+            seen
+        });
+    }
+
+    #[test]
+    fn is_finished_after_another_was_joined() {
+        has_all_outcomes(&[(false, 1), (true, 1)], || {
+            let stored = leaked();
+            let finished = thread::scope(|scope| {
+                let asked = scope.spawn(move || stored.store(1, SeqCst));
+                scope.spawn(|| ()).join().unwrap();
+                asked.is_finished()
+            });
+            (finished, stored.load(SeqCst))
+        });
+    }
+
+    #[test]
+    fn is_finished_in_a_loop() {
+        has_all_outcomes(&[1], || {
+            let stored = leaked();
+            let other = thread::spawn(move || stored.store(1, SeqCst));
+            while !other.is_finished() {
+                thread::yield_now();
+            }
+            stored.load(SeqCst)
+        });
+    }
+
+    #[test]
+    fn a_result_is_dropped_before_its_scope_ends() {
+        has_all_outcomes(&[(0, 1), (1, 1)], || {
+            let ended = leaked();
+            let within = thread::scope(|scope| {
+                scope.spawn(move || AtEnd(ended));
+                ended.load(SeqCst)
+            });
+            (within, ended.load(SeqCst))
+        });
+    }
+
+    /// The wake-up is taken by the end of the scope, which parks, too.
+    #[test]
+    fn the_end_of_a_scope_takes_a_wake_up() {
+        let body = || {
+            let main = thread::current();
+            let other = thread::spawn(move || main.unpark());
+            thread::scope(|scope| _ = scope.spawn(|| ()));
+            thread::park();
+            other.join().unwrap();
+        };
+        for search in &ALL {
+            let failure = explorer(search).try_run(body).expect_err("the main thread may park for ever");
+            assert_eq!(failure.kind, Kind::Deadlock, "{search:?}");
+        }
+    }
+
+    /// The end of a scope's last thread wakes its owner wherever it parks.
+    #[test]
+    fn the_last_thread_of_a_scope_ends_a_park() {
+        for search in ALL.iter().chain(&SAMPLES) {
+            explorer(search).executions(2_000).run(|| {
+                thread::scope(|scope| {
+                    scope.spawn(|| ());
+                    scope.spawn(|| ());
+                    thread::park_timeout(Duration::from_micros(100));
+                });
+            });
+        }
+        fails(Kind::Deadlock, || {
+            let (send, receive) = std::sync::mpsc::sync_channel(0);
+            thread::scope(|scope| {
+                scope.spawn(|| ());
+                _ = receive.try_recv();
+                _ = send.send(2);
+            });
+        });
     }
 }
 

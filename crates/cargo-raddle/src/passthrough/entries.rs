@@ -17,7 +17,7 @@ use crate::cargo::remove_package_variables;
 pub(super) const PROBE: &str = include_str!("probe.rs");
 
 /// How their linkage names end. Their numbers in this list are what `raddle-intercept` knows them by.
-const ENDINGS: [&str; 19] = [
+const ENDINGS: [&str; 20] = [
     "7Condvar4wait",
     "7Condvar12wait_timeout",
     "7Condvar10notify_one",
@@ -39,6 +39,7 @@ const ENDINGS: [&str; 19] = [
     "5Stdin5lines",
     "6Stdout4lock",
     "6Stderr4lock",
+    "9ScopeData29increment_num_running_threads",
 ];
 
 const ONCE: &str = "4Once4call";

@@ -224,6 +224,7 @@ impl Engine {
         let bytes = block.start..block.start + block.size;
         if let Some(exhaustive) = &mut self.exhaustive {
             exhaustive.forget(&bytes);
+            self.current().dropping.take_if(|dropping| dropping.of_thread && bytes.contains(&dropping.count));
             self.end_marked_counts(&bytes);
         }
         if let Some(memory) = &mut self.memory {

@@ -6,7 +6,7 @@
 use std::mem;
 use std::ops::{Range, RangeInclusive};
 
-use super::{Engine, Outcome, waiting};
+use super::{Engine, Outcome, leaks, waiting};
 use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
@@ -14,9 +14,11 @@ use crate::graph::{
     Anew, Answer, Counting, Exhaustive, Location, LockUse, Locking, LoopsAtRest, Model, NOT_IN_MEMORY,
     Purpose, Request,
 };
+use crate::isolate::heap;
 use crate::left_out::Reason;
 use crate::liveness::State;
-use crate::thread::{self, ThreadId, VThread};
+use crate::sys;
+use crate::thread::{self, Left, Scope, ThreadId, VThread};
 use crate::trace::{self, SwitchReason};
 
 /// Something other than memory that threads share, as a place of the graph. Where the order of the steps at it matters, each is
@@ -37,6 +39,10 @@ pub(crate) enum Shared {
     Gate(usize, u16),
     /// The way of one generation through the `Barrier` at an address.
     Way(usize, u16),
+    /// How many handles of a thread's result were given up, of two.
+    Handles(ThreadId),
+    /// How many threads the scope has that counts them at an address.
+    Scope(usize),
 }
 
 const BEYOND: usize = 1 << 63;
@@ -58,14 +64,21 @@ impl Shared {
     /// How many ways a barrier has: then they are used again.
     const WAYS: u64 = 1 << 13;
 
+    fn location(self) -> Location {
+        Location { address: self.address(), size: NOT_IN_MEMORY, value: None }
+    }
+
     /// An address that no memory has.
     fn address(self) -> usize {
         const SCENARIO: usize = BEYOND | 1 << 62;
+        const THREADS: usize = SCENARIO | 1 << 47;
         match self {
             Shared::Ended(thread) => SCENARIO | thread << 3,
+            Shared::Handles(thread) => THREADS | usize::from(thread) << 3,
             Shared::Queue(address) => BEYOND | address,
             Shared::Once(address) => BEYOND | address | 1,
             Shared::Drops(address) => BEYOND | address | 2,
+            Shared::Scope(address) => BEYOND | 1 << Shared::MEMORY | address | 2,
             Shared::Share(address, number) => {
                 BEYOND | usize::from(number * 2) << Shared::MEMORY | address | 3
             }
@@ -283,9 +296,60 @@ impl Engine {
 
     /// Takes a step at something that threads share besides memory. Returns the number of the event.
     pub(crate) fn take_shared_step(&mut self, shared: Shared, access: Access) -> EventId {
-        let at = Location { address: shared.address(), size: NOT_IN_MEMORY, value: None };
-        self.take_step(access, Order::AcqRel, || Some(at), NONE, 0);
+        self.take_shared_read(shared, access, Order::AcqRel);
         self.graph().made() as EventId - 1
+    }
+
+    /// The same, for what the step reads.
+    pub(crate) fn take_shared_read(&mut self, shared: Shared, access: Access, order: Order) -> u64 {
+        self.take_step(access, order, || Some(shared.location()), NONE, 0).0
+    }
+
+    /// A load of something shared by code that may do so in a loop, in a call that returns to `pc`.
+    pub(crate) fn take_shared_load(&mut self, shared: Shared, order: Order, pc: usize) -> u64 {
+        self.take_step(Access::Load, order, || Some(shared.location()), NONE, pc).0
+    }
+
+    /// Whether giving up a handle of a thread, and the end of a scope, are steps of their own.
+    #[inline]
+    pub(crate) fn counts_handles_of_threads(&mut self) -> bool {
+        self.graph().counts_handles_of_threads()
+    }
+
+    /// The current thread does something that shows when handles of threads are given up.
+    pub(crate) fn need_handles_of_threads(&mut self) {
+        if self.graph().need_handles_of_threads().is_err() {
+            self.stop(Outcome::Anew);
+        }
+    }
+
+    /// Whether the thread that parks at this word has a scope with threads, or had one.
+    pub(crate) fn owns_scope(&self, parker: usize) -> bool {
+        let parks_there = |thread: &VThread| thread.scope.is_some_and(|scope| scope.parker == parker);
+        self.threads[..self.alive].iter().any(|thread| parks_there(thread))
+    }
+
+    /// Whether the handles of the current thread's own result are counted at the address. `std::thread` counts those of the thread's
+    /// data and of its scope, too.
+    pub(crate) fn counts_own_result(&mut self, count: usize) -> bool {
+        let of_data = self.handle_at.is_some_and(|at| {
+            // SAFETY: std keeps the handle there, in the thread-locals of the current thread.
+            let data = unsafe { ((sys::fs_base() - at) as *const usize).read_volatile() };
+            (count..count + leaks::BEHIND).contains(&data)
+        });
+        let thread = self.current();
+        let of_scope = thread
+            .scope
+            .is_some_and(|scope| heap::block_of(scope.count).is_some_and(|block| block.start == count));
+        thread.handle_counts.contains(&count) && !of_data && !of_scope
+    }
+
+    /// Whether threads have yet to leave a scope.
+    pub(crate) fn has_threads_in(&self, count: usize) -> bool {
+        let is_in = |thread: &VThread| {
+            thread.scope.is_some_and(|scope| scope.count == count && scope.left == Left::No)
+        };
+        self.threads[..self.alive].iter().any(|thread| is_in(thread))
     }
 
     /// Whether the time at which operations begin and end is part of what is explored.
@@ -484,9 +548,9 @@ impl Engine {
     /// the graph, that says which it is.
     pub(crate) fn next_to_have_left(&mut self, scope: usize) -> Option<(ThreadId, EventId)> {
         let me = self.current;
-        let has_left = |thread: &VThread| {
-            let leave = thread.leaves.iter().find(|leave| leave.scope == scope)?;
-            Some((thread.id, leave.event))
+        let has_left = |thread: &VThread| match thread.scope? {
+            Scope { count, left: Left::By(event), .. } if count == scope => Some((thread.id, event)),
+            _ => None,
         };
         match self.graph().next_event_of(me) {
             Some(Access::EndScope(thread)) => has_left(self.threads[..self.alive].get(usize::from(thread))?),
@@ -498,13 +562,6 @@ impl Engine {
     /// The event that was made last.
     pub(crate) fn latest_event(&mut self) -> EventId {
         self.graph().made() as EventId - 1
-    }
-
-    /// Takes a step that touches no memory and that nobody notices who does not wait for it.
-    pub(crate) fn take_unnoticed_step(&mut self, access: Access, follows: EventId) {
-        let dropping = self.current().dropping.take();
-        self.take_other_step(access, Order::Relaxed, follows);
-        self.current().dropping = dropping;
     }
 
     /// Who goes on.

@@ -3,6 +3,7 @@
 use super::{Backend, Engine, Outcome};
 use crate::coroutine::{self, Context};
 use crate::global::GLOBAL;
+use crate::hooks;
 use crate::os_thread::Turn;
 use crate::thread::{Start, State, ThreadId, Wake};
 use crate::trace::{self, Action, CallFrame, Links, SwitchReason};
@@ -219,7 +220,12 @@ unsafe fn run_thread() {
             Start::Root(body) => (*body)(),
             Start::Routine(routine, argument) => {
                 let result = routine(argument);
+                GLOBAL.in_engine.set(true);
                 (*engine()).thread(id).result = result;
+                if (*engine()).follows_graph() {
+                    hooks::code_ended(&mut *engine());
+                }
+                GLOBAL.in_engine.set(false);
             }
         }
         while let Some((destructor, object)) = {

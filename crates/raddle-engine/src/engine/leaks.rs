@@ -117,10 +117,11 @@ impl Engine {
 /// How far from the word that a thread of parking_lot waits at it says for which lock.
 const PARKED: usize = 48;
 
+/// A handle points to what is counted, the thread-local to what lies behind the counts.
+pub(super) const BEHIND: usize = 64;
+
 /// How far below the FS base of a thread std keeps the thread's handle: where the calling thread has its own.
 pub(super) fn where_handles_are() -> Option<usize> {
-    /// A handle points to what is counted, the thread-local to what lies behind the counts.
-    const BEHIND: usize = 64;
     let current = std::thread::current();
     if size_of::<Thread>() != size_of::<usize>() {
         return None;

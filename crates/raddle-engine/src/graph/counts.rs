@@ -16,6 +16,10 @@
 //! other access to such a count is a look at it. It ends when its memory is freed. Whoever gives up the last handle must acquire what
 //! the others released, or the count is memory like any other; that it does so is taken for a fence, be it a load of the count.
 //!
+//! The handles of a thread's result (its join handle, and the thread's own) are counted apart, and a scope's end waits for its threads
+//! without counting them, until somebody can tell the difference: `is_finished` does, and so does the owner of a scope that parks,
+//! because the last thread to leave the scope wakes it. Then each step that std takes there is an event.
+//!
 //! What the end of a value does is taken not to depend on the thread in which it comes, unless it makes events.
 
 use std::ops::Range;
@@ -24,6 +28,9 @@ use super::event::{EventId, NONE};
 use super::stored::Stored;
 use super::{Exhaustive, covers};
 use crate::thread::ThreadId;
+
+/// The first entry of a schedule of counts if giving up handles of threads are events.
+const HANDLES_OF_THREADS: u16 = u16::MAX;
 
 /// How an access to a count is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +63,15 @@ pub(crate) struct Dropping {
     pub(crate) event: Option<EventId>,
     /// Whether the thread has made sure that it comes after all who gave up theirs before, as is known of `Arc`.
     pub(crate) acquired: bool,
+    /// Whether the value belongs to a thread: its result.
+    pub(crate) of_thread: bool,
+}
+
+impl Dropping {
+    /// Of something that belongs to a thread.
+    pub(crate) fn of_thread(count: usize) -> Dropping {
+        Dropping { count, event: None, acquired: true, of_thread: true }
+    }
 }
 
 /// What a search has to know of counts from its beginning.
@@ -69,6 +85,8 @@ pub(crate) enum Lesson {
     Reader(usize, ThreadId),
     /// The `RwLock` at this address is one place.
     WholeLock(usize),
+    /// Giving up a handle of a thread, and the end of a scope, are steps of their own.
+    HandlesOfThreads,
 }
 
 /// Addresses are below this bit. Above it are a thread and what else is needed.
@@ -81,6 +99,7 @@ impl Lesson {
     pub(crate) fn to_word(self) -> u64 {
         match self {
             Lesson::Drops => 1,
+            Lesson::HandlesOfThreads => 2,
             Lesson::Exact(count) => count as u64,
             Lesson::Reader(lock, reader) => READER | u64::from(reader) << ADDRESS_BITS | lock as u64,
             Lesson::WholeLock(lock) => WHOLE_LOCK | lock as u64,
@@ -93,6 +112,7 @@ impl Lesson {
         Some(match word {
             0 => return None,
             1 => Lesson::Drops,
+            2 => Lesson::HandlesOfThreads,
             _ if word & READER != 0 => {
                 Lesson::Reader(address, ((word & !READER) >> ADDRESS_BITS) as ThreadId)
             }
@@ -113,6 +133,8 @@ pub(super) struct Counts {
     drops: bool,
     /// The counts that are looked at.
     exact: Vec<usize>,
+    /// Whether giving up handles of threads are events.
+    of_threads: bool,
     /// What was learned since somebody last asked.
     lesson: Option<Lesson>,
     /// What the execution has done so far.
@@ -142,18 +164,24 @@ impl Clone for SoFar {
 }
 
 impl Counts {
-    pub(super) fn begin(&mut self) {
+    /// An execution begins, which may follow a schedule.
+    pub(super) fn begin(&mut self, schedule: Option<&[u16]>) {
         self.so_far.made.clear();
         self.so_far.marked.clear();
+        let of_threads =
+            schedule.map_or(self.of_threads, |schedule| schedule.first() == Some(&HANDLES_OF_THREADS));
+        self.so_far.made.extend(of_threads.then_some(HANDLES_OF_THREADS));
     }
 
     pub(super) fn save(&self, words: &mut Vec<u64>) {
         self.drops.put(words);
         self.exact.put(words);
+        self.of_threads.put(words);
     }
 
     pub(super) fn restore(&mut self, words: &mut std::slice::Iter<'_, u64>) -> Option<()> {
-        (self.drops, self.exact) = (Stored::take(words)?, Stored::take(words)?);
+        (self.drops, self.exact, self.of_threads) =
+            (Stored::take(words)?, Stored::take(words)?, Stored::take(words)?);
         Some(())
     }
 
@@ -269,6 +297,7 @@ impl Exhaustive {
     pub(crate) fn drop_acts(&mut self, dropping: Dropping) -> Result<(), Anew> {
         match dropping.event {
             _ if self.script.is_some() => Ok(()),
+            _ if dropping.of_thread => self.need_handles_of_threads(),
             _ if !dropping.acquired => Err(self.learn(Lesson::Exact(dropping.count))),
             None => Err(self.learn(Lesson::Drops)),
             Some(event) if self.is_last_drop(event) => Ok(()),
@@ -285,10 +314,25 @@ impl Exhaustive {
             Lesson::Exact(count) => self.references.exact.push(count),
             Lesson::Reader(lock, reader) => self.rwlocks.add_reader(lock, reader),
             Lesson::WholeLock(lock) => self.rwlocks.make_whole(lock),
+            Lesson::HandlesOfThreads => self.references.of_threads = true,
         }
         self.references.lesson = Some(lesson);
         self.begin_anew();
         Anew
+    }
+
+    /// Whether giving up a handle of a thread, and the end of a scope, are events in this execution.
+    #[inline]
+    pub(crate) fn counts_handles_of_threads(&self) -> bool {
+        self.references.so_far.made.first() == Some(&HANDLES_OF_THREADS)
+    }
+
+    /// They have to be.
+    pub(crate) fn need_handles_of_threads(&mut self) -> Result<(), Anew> {
+        match self.counts_handles_of_threads() || self.script.is_some() {
+            true => Ok(()),
+            false => Err(self.learn(Lesson::HandlesOfThreads)),
+        }
     }
 
     /// What was learned since this was last asked.
@@ -322,6 +366,7 @@ mod tests {
             Lesson::Reader(address, 0),
             Lesson::Reader(address, 255),
             Lesson::WholeLock(address),
+            Lesson::HandlesOfThreads,
         ];
         assert!(all.iter().all(|&lesson| Lesson::from_word(lesson.to_word()) == Some(lesson)));
         assert_eq!(Lesson::from_word(0), None);

@@ -290,7 +290,8 @@ impl Exhaustive {
 
     fn find_work(&mut self) -> bool {
         self.places.begin();
-        self.references.begin();
+        let schedule = self.script.as_ref().map(|script| &script.schedule.counts[..]);
+        self.references.begin(schedule);
         self.waiting.clear();
         self.free.clear();
         self.let_go.clear();

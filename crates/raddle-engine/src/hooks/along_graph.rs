@@ -1,5 +1,7 @@
 //! Events of an execution that follows an execution graph.
 
+use std::mem;
+
 use super::atomics::trusted_reach;
 use super::{Caller, Int, StdCall, at, enter};
 use crate::engine::{Engine, Outcome, Shared};
@@ -10,8 +12,12 @@ use crate::graph::event::{Access, NONE};
 use crate::graph::{Counting, Dropping, Location, LockUse, Purpose};
 use crate::isolate::heap;
 use crate::site::{self, Site};
-use crate::thread::{Leave, Start, State, ThreadId, Wake};
+use crate::thread::{HandleCounts, Left, Scope, Start, State, ThreadId, Wake};
 use crate::trace::{Action, SwitchReason};
+
+/// The word at which a thread parks: somebody has woken the thread, or will find it parked.
+const NOTIFIED: u32 = 1;
+const PARKED: u32 = u32::MAX;
 
 /// An access to memory; returns what it reads.
 ///
@@ -146,6 +152,8 @@ pub(super) unsafe fn is_part_of_drop(engine: *mut Engine, caller: Caller, order:
                 }
                 _ => false,
             },
+            // What threads do with their own data is ordered by other events.
+            Site::ThreadBookkeeping => true,
             site => site.counts_references() && !thread.counted_exactly,
         }
     }
@@ -186,7 +194,8 @@ unsafe fn count_handles<T: Int>(
             let order_apart = if order == Order::AcqRel && !is_last { Order::Release } else { order };
             let read = count_apart(engine, place, access, order_apart, site);
             if gives_up && is_last {
-                engine.current().dropping = Some(Dropping { count, event, acquired: !marked || acquires });
+                engine.current().dropping =
+                    Some(Dropping { count, event, acquired: !marked || acquires, of_thread: false });
                 if marked {
                     engine.note_last_of_marked(count);
                 }
@@ -410,8 +419,10 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 0
             }
             StdCall::Park { state, deadline, by_user } => {
-                const NOTIFIED: u32 = 1;
-                const PARKED: u32 = u32::MAX;
+                let by_user = by_user && !mem::take(&mut engine.current().ends_scope);
+                if by_user && engine.owns_scope(state.addr()) {
+                    engine.need_handles_of_threads();
+                }
                 if by_user && engine.wakes_spuriously() {
                     return 0;
                 }
@@ -429,7 +440,9 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 }
                 0
             }
-            StdCall::Lock { .. } | StdCall::LeaveScope { .. } => unreachable!("the function is called"),
+            StdCall::Lock { .. } | StdCall::EnterScope { .. } | StdCall::LeaveScope { .. } => {
+                unreachable!("not a step of its own")
+            }
             StdCall::Barrier { arrivals, threads } => {
                 let threads = threads.max(1);
                 let before = access_within(engine, 0, arrivals, Access::Rmw(Rmw::Add, 1), Order::AcqRel);
@@ -497,37 +510,134 @@ pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
     engine.note_kind_of(child);
     let kind = engine.current().makes;
     engine.make_thread_with_number(child.into(), start);
-    engine.threads[usize::from(child)].kind = kind;
+    let (scope, handle_counts) =
+        (engine.current().enters.take(), mem::take(&mut engine.current().made_counts));
+    let thread = &mut engine.threads[usize::from(child)];
+    thread.kind = kind;
+    thread.scope = scope;
+    thread.handle_counts = handle_counts;
     child
 }
 
-/// The current thread has done what a scope waits for, for one of the threads of that scope.
-pub(super) fn leave_scope(engine: &mut Engine, scope: usize) {
-    engine.take_unnoticed_step(Access::LeaveScope, NONE);
-    // The graph may know of events that the thread has not made yet: those of destructors, for which no scope waits.
-    let left = engine.latest_event();
-    let leaves = &mut engine.current().leaves;
-    match leaves.iter_mut().find(|leave| leave.scope == scope) {
-        Some(leave) => leave.event = left,
-        None => leaves.push(Leave { scope, event: left }),
+/// The current thread is about to make a thread of a scope.
+pub(super) fn enter_scope(engine: &mut Engine, count: usize, parker: usize) {
+    if engine.counts_handles_of_threads() {
+        engine.take_shared_read(Shared::Scope(count), Access::Rmw(Rmw::Add, 1), Order::Relaxed);
     }
-    engine.unblock_scopes();
+    engine.current().enters = Some(Scope { count, parker, left: Left::No });
 }
 
-/// The current thread looks how many threads of a scope are `running`, at the end of that scope. It waits for them and takes over
-/// what they did, one after another, because the order in which they leave makes no difference.
-pub(super) fn end_scope(engine: &mut Engine, scope: usize, running: impl Fn() -> bool) {
-    while running() {
+/// The code of the current thread has ended; destructors of thread-locals follow.
+pub(crate) fn code_ended(engine: &mut Engine) {
+    if engine.counts_handles_of_threads() {
+        return;
+    }
+    if let Some(scope) = engine.current().scope {
+        engine.take_other_step(Access::LeaveScope, Order::Relaxed, NONE);
+        // The graph may know of events that the thread has not made yet: those of destructors, for which no scope waits.
+        let left = Left::By(engine.latest_event());
+        engine.current().scope = Some(Scope { left, ..scope });
+        engine.unblock_scopes();
+    }
+}
+
+/// One of the two handles of a thread's result is about to be given up: by the thread itself, or by the owner of its join handle. Whoever
+/// comes last drops the result, and counts one thread less in its scope.
+pub(super) fn give_up_handle(engine: &mut Engine, thread: ThreadId) {
+    if engine.counts_handles_of_threads() {
+        engine.take_shared_read(Shared::Handles(thread), Access::Rmw(Rmw::Add, 1), Order::AcqRel);
+    }
+}
+
+/// The current thread is about to count one handle less of something that belongs to a thread.
+pub(super) fn count_down_for_thread(engine: &mut Engine, count: usize) {
+    if engine.counts_handles_of_threads() {
+        if engine.counts_own_result(count) {
+            let me = engine.current_id();
+            give_up_handle(engine, me);
+        }
+        return;
+    }
+    // It matters who comes last if the end of the result is noticed: what is done between this and the end of its memory.
+    // That begins with the count; weak handles are counted behind it.
+    let is_strong = heap::block_of(count).is_some_and(|block| block.start == count);
+    // SAFETY: the count lives as long as a handle.
+    if is_strong && unsafe { (count as *const usize).read_volatile() } == 1 {
+        engine.current().dropping = Some(Dropping::of_thread(count));
+    }
+}
+
+/// A scope counts one thread less. With the last one, its owner is woken.
+///
+/// # Safety
+/// The owner parks at `parker`.
+pub(super) unsafe fn leave_scope(engine: &mut Engine, count: usize, parker: usize) {
+    if !engine.counts_handles_of_threads() {
+        return engine.unblock_scopes();
+    }
+    if engine.take_shared_read(Shared::Scope(count), Access::Rmw(Rmw::Sub, 1), Order::Release) == 1 {
+        let swap = Access::Rmw(Rmw::Swap, NOTIFIED.into());
+        // SAFETY: the caller's; the scope has a handle of the thread.
+        let before = unsafe { access_within(engine, 0, parker as *mut u32, swap, Order::Release) };
+        if before == PARKED {
+            super::futexes::wake_at(engine, parker, 1, !0);
+        }
+    }
+}
+
+/// `is_finished` loads how many handles the result of a thread has: 1 if the code of the thread has ended. None if the thread is not
+/// known by the address of that count.
+///
+/// # Safety
+/// As for the functions of [`super`].
+pub(super) unsafe fn is_finished<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    count: *const T,
+    order: Order,
+) -> Option<T> {
+    let is_counted = |counts: &HandleCounts| counts.contains(&count.addr());
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let mut threads = engine.threads[..engine.alive].iter();
+            let thread = threads.rfind(|thread| is_counted(&thread.handle_counts))?.id;
+            engine.need_handles_of_threads();
+            // Threads may ask again and again.
+            engine.current().registers = GLOBAL.registers.get();
+            let dropped = engine.take_shared_load(Shared::Handles(thread), order, caller.pc);
+            let handles = T::narrow(2 - u128::from(dropped));
+            engine.record(|| action(count, Access::Load, order, handles, handles));
+            Some(handles)
+        })
+    }
+}
+
+/// The current thread looks how many threads of a scope are `running`, at the end of that scope.
+///
+/// Unless the handles of threads are counted step by step, it waits for all of them and takes over what they did, one after
+/// another, because the order in which they leave makes no difference.
+pub(super) fn end_scope(engine: &mut Engine, count: usize, running: impl Fn() -> bool) -> u64 {
+    if engine.counts_handles_of_threads() {
+        let running = engine.take_shared_read(Shared::Scope(count), Access::Load, Order::Acquire);
+        engine.current().ends_scope = running != 0;
+        return running;
+    }
+    while running() || engine.has_threads_in(count) {
         engine.block(State::JoinScope, SwitchReason::Joining);
     }
-    while let Some((thread, left)) = engine.next_to_have_left(scope) {
-        engine.threads[usize::from(thread)].leaves.retain(|leave| leave.scope != scope);
+    while let Some((thread, left)) = engine.next_to_have_left(count) {
+        if let Some(scope) = &mut engine.threads[usize::from(thread)].scope {
+            scope.left = Left::SeenByOwner;
+        }
         engine.take_other_step(Access::EndScope(thread), Order::Relaxed, left);
     }
+    0
 }
 
 /// A thread that was waited for has ended.
 pub(super) fn joined(engine: &mut Engine, thread: ThreadId) {
     let last = engine.last_event_of(thread);
     engine.take_other_step(Access::Join(thread), Order::Relaxed, last);
+    give_up_handle(engine, thread);
 }

@@ -24,6 +24,11 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
     unsafe {
         let site = site::of(caller.pc, caller.fp);
         if site == Site::IsFinished || (site == Site::Merged && (*engine).counts_handles(place.addr())) {
+            if (*engine).follows_graph()
+                && let Some(handles) = along_graph::is_finished(engine, caller, place, order)
+            {
+                return handles;
+            }
             (*engine).left_out.add(Reason::IsFinished);
         }
         // A scope also looks at a flag: whether one of its threads has panicked.
@@ -38,7 +43,9 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             if (*engine).is_trusted(site) {
                 if counts_threads {
                     let running = || place.read_volatile().widen() != 0;
-                    enter(engine, |engine| along_graph::end_scope(engine, scope_of(place.addr()), running));
+                    let running =
+                        enter(engine, |engine| along_graph::end_scope(engine, place.addr(), running));
+                    return T::narrow(running.into());
                 }
                 return place.read_volatile();
             }
@@ -181,7 +188,12 @@ unsafe fn rmw_once<T: Int>(
             }
             if (*engine).follows_graph() {
                 // It asked std who it is, or ended the handle of a thread.
-                enter(engine, Engine::note_act);
+                if !(*engine).current().dropping.is_some_and(|dropping| dropping.of_thread) {
+                    enter(engine, Engine::note_act);
+                }
+                if site == Site::ThreadBookkeeping && op == Rmw::Sub && size_of::<T>() == size_of::<usize>() {
+                    enter(engine, |engine| along_graph::count_down_for_thread(engine, place.addr()));
+                }
             }
             trusted_reach(engine, place);
             let read = place.read_volatile();

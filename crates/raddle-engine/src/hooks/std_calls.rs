@@ -58,11 +58,22 @@ pub enum StdCall {
         /// The word of its mutex.
         word: *mut u32,
     },
+    /// A scope counts one thread more: the one that the current thread makes next.
+    EnterScope {
+        /// The number of its threads.
+        count: *mut usize,
+        /// The word at which the owner of the scope parks.
+        parker: usize,
+    },
     /// A scope counts one thread less. Whoever has the last handle of the thread's result calls this: the thread itself before the
     /// destructors of its thread-locals, or the owner of its join handle.
     LeaveScope {
-        /// The address of what the scope counts in.
-        scope: usize,
+        /// The number of its threads.
+        count: *mut usize,
+        /// The word at which the owner of the scope parks.
+        parker: usize,
+        /// Where the scope notes that a thread has panicked, if this one has.
+        panicked: Option<*mut bool>,
     },
 }
 
@@ -75,9 +86,14 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            if let StdCall::LeaveScope { scope } = call {
-                leave_scope(engine, scope_of(scope));
+            if let StdCall::EnterScope { count, parker } = call {
+                if engine.follows_graph() {
+                    along_graph::enter_scope(engine, count.addr(), parker);
+                }
                 return None;
+            }
+            if let StdCall::LeaveScope { count, parker, panicked } = call {
+                return leave_scope(engine, count, parker, panicked);
             }
             if let StdCall::Lock { word } = call {
                 lock(engine, word);
@@ -134,17 +150,34 @@ unsafe fn lock(engine: &mut Engine, word: *mut u32) {
 }
 
 /// A thread of the scope has done all that the scope waits for.
-fn leave_scope(engine: &mut Engine, scope: usize) {
+///
+/// # Safety
+/// As for [`std_call`].
+unsafe fn leave_scope(
+    engine: &mut Engine,
+    count: *mut usize,
+    parker: usize,
+    panicked: Option<*mut bool>,
+) -> Option<u64> {
     // If the thread has panicked, the end of the scope panics in its place.
     let me = engine.current_id();
     let dropped = engine.current().dropped_handle.take().filter(|_| !engine.current().panicked);
     let left = dropped.unwrap_or(me);
     let thread = &mut engine.threads[usize::from(left)];
     thread.joined |= thread.panicked;
-    match engine.follows_graph() {
-        true => along_graph::leave_scope(engine, scope),
-        false => engine.remember_leave(scope),
+    if !engine.follows_graph() {
+        engine.remember_leave(scope_of(count.addr()));
+        return None;
     }
+    // SAFETY: the caller's. The function would also wake the owner of the scope, unseen.
+    unsafe {
+        count.write_volatile(count.read_volatile() - 1);
+        if let Some(panicked) = panicked {
+            panicked.write_volatile(true);
+        }
+        along_graph::leave_scope(engine, count.addr(), parker);
+    }
+    Some(0)
 }
 
 /// The current thread is about to call `Once::call`. Returns what it is to be called with: along a graph that is the copy, so that

@@ -102,6 +102,9 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
                 thread.detached = true;
             }
             engine.current().dropped_handle = Some(thread);
+            if engine.follows_graph() {
+                along_graph::give_up_handle(engine, thread);
+            }
         });
     }
 }

@@ -116,6 +116,7 @@ impl<'a> Model<'a> {
             return;
         }
         for (thread, code) in self.goes_on(state) {
+            self.drop_handles(state, thread, next);
             match code {
                 Code::Do(Op::Park) => next.push(self.moved(state, thread)),
                 Code::Do(Op::WaitWhileZero { mutex, .. }) if state.threads[thread].phase == Phase::Asleep => {
@@ -143,6 +144,23 @@ impl<'a> Model<'a> {
                     }
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Whoever drops the handle of a thread that has ended comes after the thread, which dropped the other handle of its result. It is
+    /// not said when that is.
+    fn drop_handles(&self, state: &State, thread: ThreadId, next: &mut Vec<State>) {
+        for child in 0..state.threads.len() {
+            let ended = &state.threads[child];
+            if self.tracks
+                && ended.done
+                && self.program.started_by(child).is_some_and(|(by, _)| by == thread)
+                && !ended.clock.is_before(&state.threads[thread].clock)
+            {
+                let mut dropped = state.clone();
+                self.acquire(&mut dropped, thread, &ended.clock);
+                next.push(dropped);
             }
         }
     }
