@@ -181,16 +181,22 @@ impl Clock {
         self.sleepers.retain(|&(_, sleeper)| sleeper != thread);
     }
 
-    /// Jumps to the first deadline, if there is one, and hands over every thread whose deadline that is.
+    /// Jumps to the first deadline, if there is one, and hands over every thread whose deadline that is. Apart, one of them: the others
+    /// wait until nobody can go on again, and may be woken before that, as in every execution that follows the same graph.
     pub fn jump(&mut self, mut wake: impl FnMut(ThreadId)) -> bool {
-        let Some(deadline) = self.sleepers.iter().map(|&(deadline, _)| deadline).min() else { return false };
+        let Some(&(deadline, first)) = self.sleepers.iter().min() else { return false };
         // A wait that ends at once still takes time, or a loop of such waits would never end.
         self.now = deadline.max(self.now + 1);
+        if self.apart {
+            self.cancel(first);
+            self.has_timed_out(first, deadline);
+            wake(first);
+            return true;
+        }
         let mut sleepers = std::mem::take(&mut self.sleepers);
         sleepers.retain(|&(deadline, thread)| {
             let due = deadline <= self.now;
             if due {
-                self.has_timed_out(thread, deadline);
                 wake(thread);
             }
             !due
@@ -247,6 +253,13 @@ mod tests {
         clock.sleep(2, begin + 30);
         assert!(clock.jump(|thread| assert_eq!(thread, 2)));
         assert_eq!(times(&clock), [30, 30, 31], "a wait takes time");
+        let mut woken = Vec::new();
+        clock.sleep(2, begin + 40);
+        clock.sleep(1, begin + 40);
+        while clock.jump(|thread| woken.push(thread)) {
+            woken.push(ThreadId::MAX);
+        }
+        assert_eq!(woken, [1, ThreadId::MAX, 2, ThreadId::MAX], "one at a time");
     }
 
     #[test]

@@ -519,16 +519,21 @@ mod handles_of_threads {
         });
     }
 
+    /// To know that a thread has finished orders nothing in weak memory: only `join` does.
     #[test]
     fn is_finished_in_a_loop() {
-        has_all_outcomes(&[1], || {
-            let stored = leaked();
-            let other = thread::spawn(move || stored.store(1, SeqCst));
-            while !other.is_finished() {
-                thread::yield_now();
-            }
-            stored.load(SeqCst)
-        });
+        for (search, expected) in ALL.iter().zip([&[1][..], &[0, 1]]) {
+            let report = explorer(search).run(|| {
+                let stored = leaked();
+                let other = thread::spawn(move || stored.store(1, SeqCst));
+                while !other.is_finished() {
+                    thread::yield_now();
+                }
+                stored.load(SeqCst)
+            });
+            assert!(report.complete, "{search:?}: {:?}", report.left_out);
+            assert_eq!(outcomes(&report), expected.iter().copied().collect(), "{search:?}");
+        }
     }
 
     #[test]
@@ -578,6 +583,31 @@ mod handles_of_threads {
                 _ = receive.try_recv();
                 _ = send.send(2);
             });
+        });
+    }
+}
+
+/// Of several waits that end at the same time, one ends first, and may end the others in its own way.
+#[test]
+fn timeouts_at_the_same_time() {
+    for search in ALL.iter().chain(&SAMPLES) {
+        explorer(search).executions(2_000).run(|| {
+            let shared: &'static (Mutex<bool>, Condvar) = Box::leak(Box::default());
+            let wait = move || {
+                let (guard, time) = (shared.0.lock().unwrap(), Duration::from_micros(100));
+                shared.1.wait_timeout_while(guard, time, |set| !*set).unwrap().1.timed_out()
+            };
+            let late = thread::spawn(move || {
+                thread::sleep(Duration::from_micros(100));
+                wait()
+            });
+            let notifies = thread::spawn(move || {
+                let timed_out = wait();
+                *shared.0.lock().unwrap() = true;
+                shared.1.notify_all();
+                timed_out
+            });
+            [wait(), late.join().unwrap(), notifies.join().unwrap()]
         });
     }
 }
