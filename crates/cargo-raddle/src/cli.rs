@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::cargo::CargoOptions;
 use crate::error::EXIT_CODES;
-use crate::options::RaddleOptions;
+use crate::options::{RaddleOptions, entry, help_of};
 
 /// Finds concurrency bugs in unmodified Rust code and shows exactly how they happen
 #[derive(Parser, Debug)]
@@ -55,10 +55,6 @@ pub(crate) struct CheckerArgs {
 /// `cargo raddle test`
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
-    #[command(flatten)]
-    pub(crate) raddle: RaddleOptions,
-    #[command(flatten)]
-    pub(crate) cargo: CargoOptions,
     /// Build, but do not run
     #[arg(long)]
     pub(crate) no_run: bool,
@@ -71,6 +67,10 @@ pub(crate) struct TestArgs {
     /// Arguments of the test harness: --nocapture, --test-threads N, --skip NAME, --exact, --ignored, ...
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) harness: Vec<String>,
+    #[command(flatten)]
+    pub(crate) raddle: RaddleOptions,
+    #[command(flatten)]
+    pub(crate) cargo: CargoOptions,
 }
 
 /// `cargo raddle build`
@@ -98,8 +98,7 @@ pub(crate) struct ReplayArgs {
     /// Replay even if the program has changed since
     #[arg(long)]
     pub(crate) force: bool,
-    /// What virtual threads are made of: coroutines, threads
-    #[arg(long, value_name = "BACKEND")]
+    #[arg(long, value_name = entry("RADDLE_BACKEND").placeholder, help = help_of(entry("RADDLE_BACKEND")))]
     pub(crate) backend: Option<String>,
     #[command(flatten)]
     pub(crate) output: crate::cargo::options::Output,
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(args.cargo.to_args().join(" "), expected);
         assert_eq!(args.name.as_deref(), Some("counter"));
         assert_eq!(args.harness, ["--exact", "-q", "other"]);
-        assert_eq!(args.raddle.seed.as_deref(), Some("7"));
+        assert_eq!(args.raddle.variables(), [("RADDLE_SEED", "7".to_owned())]);
     }
 
     #[test]
@@ -178,7 +177,7 @@ mod tests {
         let cli =
             Cli::parse_from("cargo-raddle nextest --seed 3 run -p a --profile ci -- --exact x".split(' '));
         let Command::Nextest(args) = cli.command else { panic!("not `nextest`") };
-        assert_eq!(args.raddle.seed.as_deref(), Some("3"));
+        assert_eq!(args.raddle.variables(), [("RADDLE_SEED", "3".to_owned())]);
         assert_eq!(args.args.join(" "), "run -p a --profile ci -- --exact x");
     }
 }

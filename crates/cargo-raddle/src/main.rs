@@ -11,7 +11,7 @@
 //! | `binary` | a test binary and its environment |
 //! | `libtest` | the arguments after `--`, the list of tests |
 //! | `run` | tests as processes, their results on the terminal |
-//! | `options` | the table of `RADDLE_*` variables |
+//! | `options` | flags made of the table of options (`raddle-options`) |
 //! | `commands` | what each command does |
 //!
 //! **Invariant:** this program knows nothing of the engine. It talks to tests through variables and files only.

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, IsTerminal};
 
 use console::Term;
+use raddle_options::columns;
 
 use crate::cargo::options::Output;
 
@@ -74,5 +75,5 @@ fn is_set(name: &str) -> bool {
 }
 
 fn number(name: &str) -> Option<u16> {
-    env::var(name).ok()?.parse().ok().filter(|columns| *columns > 0)
+    columns(&env::var(name).ok()?).ok()
 }

@@ -175,6 +175,7 @@ fn wrong_options_are_one_sentence_before_anything_is_built() {
         assert_eq!(run.stderr.lines().count(), 1, "{run}");
     };
     check("test --strategy best", "error: `--strategy` cannot be `best`; write `random`, `pct`");
+    check("test --strategy pct:0", "error: `--strategy` cannot be `pct:0`; write a depth of at least 1");
     check("test --budget 10", "`500ms`");
     check("test --seed -1", "`--seed` cannot be `-1`");
     check("test -- --bogus", "after `--`");

@@ -564,18 +564,7 @@ pub struct Frame {
 
 impl From<Schedule> for String {
     fn from(schedule: Schedule) -> String {
-        let mut text = String::new();
-        for run in schedule.0.chunk_by(|a, b| a == b) {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(&run[0].to_string());
-            if run.len() > 1 {
-                text.push('x');
-                text.push_str(&run.len().to_string());
-            }
-        }
-        text
+        raddle_options::schedule::encode(&schedule.0)
     }
 }
 
@@ -583,19 +572,7 @@ impl TryFrom<String> for Schedule {
     type Error = String;
 
     fn try_from(text: String) -> Result<Schedule, String> {
-        let mut choices = Vec::new();
-        for run in text.split_ascii_whitespace() {
-            let (thread, times) = run.split_once('x').unwrap_or((run, "1"));
-            let bad = || {
-                format!(
-                    "`{run}` is not a step of a schedule; write a thread, or thread and count as in `0x3`"
-                )
-            };
-            let thread: u16 = thread.parse().map_err(|_| bad())?;
-            let times: u32 = times.parse().map_err(|_| bad())?;
-            choices.extend(std::iter::repeat_n(thread, times as usize));
-        }
-        Ok(Schedule(choices))
+        raddle_options::schedule::decode(&text).map(Schedule)
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use raddle_engine::search::Effort;
 use raddle_engine::{LeftOut, SearchReport};
+use raddle_options::Values;
 
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 
@@ -270,9 +271,8 @@ impl Portfolio {
             if !possible || !wanted || !self.is_chosen(&phase, options) {
                 continue;
             }
-            return Some(Options {
+            let values = Values {
                 strategy,
-                chosen_by_portfolio: true,
                 memory: Some(options.memory.unwrap_or(phase.memory)),
                 allocation: phase.allocation,
                 seed: options.seed.wrapping_add(phase.round),
@@ -280,11 +280,16 @@ impl Portfolio {
                 preemptions: options.preemptions.or(phase.preemptions),
                 max_steps: if exhaustive { self.most_events(options) } else { options.max_steps },
                 budget,
-                // What is bounded anyway is worth its part, whether it comes to its end or not.
-                reach: Some(reach).filter(|_| exhaustive && phase.preemptions.is_none()),
                 // An execution of which the exhaustive search sees no end is left to the others, in time.
                 time_limit: budget.filter(|_| exhaustive).unwrap_or(Duration::MAX).min(options.time_limit),
-                ..options.clone()
+                ..options.values.clone()
+            };
+            return Some(Options {
+                values,
+                chosen_by_portfolio: true,
+                // What is bounded anyway is worth its part, whether it comes to its end or not.
+                reach: Some(reach).filter(|_| exhaustive && phase.preemptions.is_none()),
+                suppressed: options.suppressed.clone(),
             });
         }
     }
@@ -382,7 +387,7 @@ mod tests {
     }
 
     fn some_executions() -> Options {
-        Options { executions: Some(10_000), ..Options::default() }
+        Values { executions: Some(10_000), ..Values::default() }.into()
     }
 
     #[test]
@@ -401,7 +406,8 @@ mod tests {
 
     #[test]
     fn searches_of_one_kind_are_summed_up() {
-        let options = Options { executions: Some(7), strategy: Strategy::Pos, ..Options::default() };
+        let values = Values { executions: Some(7), strategy: Strategy::Pos, ..Values::default() };
+        let options = Options::from(values);
         let random = Ran { strategy: Strategy::Random, memory: Rc11, ..ran(&options, false) };
         let exhaustive = Ran { strategy: Strategy::Exhaustive, complete: true, ..random.clone() };
         let searches = [ran(&options, false), exhaustive, random, ran(&options, false)];
@@ -410,8 +416,8 @@ mod tests {
 
     #[test]
     fn what_was_estimated_is_said() {
-        let options =
-            Options { strategy: Strategy::Exhaustive, executions: Some(12_000), ..Options::default() };
+        let values = Values { strategy: Strategy::Exhaustive, executions: Some(12_000), ..Values::default() };
+        let options = Options::from(values);
         let estimated = Ran { estimate: Some(4_123_456), ..ran(&options, false) };
         assert_eq!(estimated.to_string(), "exhaustive rc11 (12000 of about 4100000)");
         let bounded = Ran { preemptions: Some(2), ..estimated };
@@ -424,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_single_execution_is_made() {
-        let options = Options { executions: Some(1), ..Options::default() };
+        let options = Options::from(Values { executions: Some(1), ..Values::default() });
         let mut portfolio = Portfolio::new(&options);
         let phase = portfolio.next(&options, true).unwrap();
         assert_eq!(phase.effort().0, 1);
@@ -448,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_memory_model_that_was_asked_for_is_the_only_one() {
-        let options = Options { memory: Some(Sc), ..Options::default() };
+        let options = Options::from(Values { memory: Some(Sc), ..Values::default() });
         let mut portfolio = Portfolio::new(&options);
         while let Some(phase) = portfolio.next(&options, true) {
             assert_eq!(phase.memory(), Sc);

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use raddle_reflect::Program;
 use raddle_report::failure::Build;
 
+use crate::options::is_on;
+
 /// The identity of the running program.
 pub(crate) fn identity(program: Option<&Program>) -> Build {
     let binary = std::env::current_exe().ok();
@@ -44,7 +46,7 @@ pub(crate) fn failures_directory() -> PathBuf {
 
 /// Whether the process runs this test and no other, so that statics can be rolled back under its feet.
 pub(crate) fn owns_process() -> bool {
-    if std::env::var_os("RADDLE_OWNED").is_some()
+    if is_on("RADDLE_OWNED")
         || std::env::var("NEXTEST_EXECUTION_MODE").is_ok_and(|mode| mode == "process-per-test")
     {
         return true;

@@ -20,6 +20,7 @@ use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::turn;
 use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
+use raddle_options::columns;
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
 use raddle_report::{Failure, Kind, Style, render};
@@ -130,7 +131,7 @@ impl Explorer {
         self
     }
 
-    /// Searches in this many processes at once. What is found does not depend on it; only which of several failures an
+    /// Searches in this many processes at once; 0 counts as 1. What is found does not depend on it; only which of several failures an
     /// exhaustive search reports does.
     ///
     /// Without this, [`Strategy::Auto`] takes as many as there are processors for each of the tests that `cargo raddle test` runs at
@@ -180,7 +181,9 @@ impl Explorer {
     /// ```
     pub fn suppress<S: Into<String>>(mut self, functions: impl IntoIterator<Item = S>) -> Explorer {
         let races = functions.into_iter().map(Into::into);
-        self.options.suppress.extend(races.map(|path| Suppressed::new(Kind::DataRace, path, String::new())));
+        self.options
+            .suppressed
+            .extend(races.map(|path| Suppressed::new(Kind::DataRace, path, String::new())));
         self
     }
 
@@ -203,7 +206,7 @@ impl Explorer {
         functions: impl Into<String>,
         reason: impl Into<String>,
     ) -> Explorer {
-        self.options.suppress.push(Suppressed::new(kind, functions.into(), reason.into()));
+        self.options.suppressed.push(Suppressed::new(kind, functions.into(), reason.into()));
         self
     }
 
@@ -263,7 +266,7 @@ impl Explorer {
 
     /// Whether threads may be left waiting for ever when the closure returns, as those of a global pool are.
     pub fn allow_leaked_threads(mut self, allow: bool) -> Explorer {
-        self.options.report_leaks = !allow;
+        self.options.allow_leaked_threads = allow;
         self
     }
 
@@ -402,12 +405,12 @@ fn search(
     if let Some(file) = &replayed
         && file.failure.found_by.exploration == exploration
     {
-        replay::replay(file, &config, &options.suppress, at, run, judge);
+        replay::replay(file, &config, &options.suppressed, at, run, judge);
     }
     if options.resume && options.strategy != Strategy::Exhaustive {
         say("raddle: only an exhaustive search can be resumed; ask for one with `--strategy exhaustive`");
     }
-    let mut suppressed = options.suppress.clone();
+    let mut suppressed = options.suppressed.clone();
     if options.strategy != Strategy::Auto {
         let mut report = search_once(&options, &config, at, exploration, run, judge, &mut suppressed)?;
         report.exhausted = report.complete;
@@ -498,8 +501,8 @@ fn search_once(
     let promise = Promise::to_search(config);
     let mut search = Search::new(config, strategy(options), classifier(config));
     // Memory is the engine's now.
-    let suppressions = Suppressions::new(&options.suppress);
-    search.suppress(|| suppress(&options.suppress, Some(suppressions.counts.clone())));
+    let suppressions = Suppressions::new(&options.suppressed);
+    search.suppress(|| suppress(&options.suppressed, Some(suppressions.counts.clone())));
     let judge: &mut Judge<'_> = &mut |ended: &Ended<'_>| match judge(ended) {
         outcome if suppressions.cover(&outcome, ended) => Outcome::Passed,
         outcome => outcome,
@@ -599,9 +602,7 @@ pub(crate) fn found_by(options: &Options, execution: u64, exploration: u32) -> F
 }
 
 pub(crate) fn override_by_environment(options: &mut Options) {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    if let Err(problem) = options.override_by(variables) {
+    if let Err(problem) = options.override_by(raddle_options::environment()) {
         panic!("raddle: {problem}");
     }
 }
@@ -637,6 +638,7 @@ pub(crate) fn config(
         backend: match options.backend {
             Backend::Coroutines => raddle_engine::engine::Backend::Coroutines,
             Backend::Threads => raddle_engine::engine::Backend::OsThreads,
+            other => not_made(&other),
         },
         stack_size: options.stack_size,
         seed: options.seed,
@@ -655,7 +657,7 @@ pub(crate) fn config(
         preemptions: options.preemptions,
         only_if_sure: may_give_up(options),
         fork: options.isolation == Isolation::Fork,
-        report_leaks: options.report_leaks,
+        report_leaks: !options.allow_leaked_threads,
         prove_spins: false,
         to_the_letter: !options.chosen_by_portfolio,
         allocation: policy(allocation),
@@ -663,6 +665,7 @@ pub(crate) fn config(
         memory: match memory {
             Memory::Sc => Model::Sc,
             Memory::Rc11 => Model::Rc11,
+            other => not_made(&other),
         },
         // In a replay, only what was found is looked for: it may not be the first thing that is wrong.
         check_leaks: found.map_or(options.check_leaks, |kind| kind == Kind::MemoryLeak),
@@ -681,7 +684,7 @@ pub(crate) fn config(
             (None, Strategy::Schedule(threads)) => threads.first() == Some(&ALL_POINTS),
             (None, strategy) => matches!(strategy, Strategy::Bounded(_)),
         },
-        notes_stacks: Suppressions::need_stacks(&options.suppress),
+        notes_stacks: Suppressions::need_stacks(&options.suppressed),
         races: options.races && GLOBAL.announced.get() && found.is_none_or(|kind| kind == Kind::DataRace),
         label: options.strategy.to_string(),
         progress: tell_progress,
@@ -732,8 +735,8 @@ pub(crate) fn style() -> Style {
         Ok("never") => style.colour = false,
         _ => {}
     }
-    if let Some(width) = std::env::var("RADDLE_COLUMNS").ok().and_then(|width| width.parse().ok()) {
-        style.width = width;
+    if let Some(width) = std::env::var("RADDLE_COLUMNS").ok().and_then(|text| columns(&text).ok()) {
+        style.width = width.into();
     }
     style
 }
@@ -750,6 +753,7 @@ pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_eng
         // It chooses by execution graphs, and a portfolio chooses others.
         Strategy::Exhaustive | Strategy::Auto => Box::new(RoundRobin::new()),
         Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, ..Schedule::default() })),
+        other => not_made(&other),
     }
 }
 
@@ -757,7 +761,13 @@ fn policy(allocation: Allocation) -> Policy {
     match allocation {
         Allocation::Quarantine => Policy::Quarantine,
         Allocation::Reuse => Policy::Reuse,
+        other => not_made(&other),
     }
+}
+
+/// For choices that can be written down and that nothing here does.
+fn not_made(choice: &dyn std::fmt::Display) -> ! {
+    unreachable!("raddle: the engine has no `{choice}`; this is a bug of Raddle: please report it")
 }
 
 /// Tells what code is by the program's own debug information; without any, all of it is the user's.

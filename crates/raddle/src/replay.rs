@@ -9,13 +9,14 @@ use raddle_engine::search::Found;
 use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
 use raddle_engine::{Config, Judge, Outcome, Schedule, Search};
+use raddle_options::{list, paths};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind, render};
 
 use crate::build;
 use crate::explain::explain;
 use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
-use crate::options::{Allocation, Also, Memory, also, paths};
+use crate::options::{Allocation, Also, Memory, is_on};
 use crate::suppress::{Suppressed, suppress};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
@@ -46,11 +47,12 @@ impl Request {
         )
     }
 
-    /// The code that was known to count references.
+    /// What else could happen when the failure was found.
     pub(crate) fn also(&self) -> Vec<Also> {
-        self.failure.found_by.also.as_deref().and_then(|list| also(list).ok()).unwrap_or_default()
+        self.failure.found_by.also.as_deref().and_then(|also| list(also).ok()).unwrap_or_default()
     }
 
+    /// The code that was known to count references.
     pub(crate) fn reference_counts(&self) -> Vec<String> {
         self.failure.found_by.reference_counts.iter().flat_map(|counts| paths(counts)).collect()
     }
@@ -72,7 +74,7 @@ pub(crate) fn requested() -> Option<&'static Request> {
     let request = REQUEST.get_or_init(|| {
         let path = PathBuf::from(std::env::var_os("RADDLE_REPLAY")?);
         let failure = Failure::read(&path).unwrap_or_else(|error| end(REFUSED, &format!("error: {error}")));
-        Some(Request { path, failure, force: std::env::var_os("RADDLE_FORCE").is_some() })
+        Some(Request { path, failure, force: is_on("RADDLE_FORCE") })
     });
     request.as_ref()
 }

@@ -39,30 +39,6 @@ impl std::fmt::Display for Suppressed {
     }
 }
 
-/// What `RADDLE_SUPPRESS` says: entries with `;` between them, each `kind@path: reason`, or paths of data races with commas between them.
-pub(crate) fn parse(text: &str) -> Result<Vec<Suppressed>, String> {
-    let mut all = Vec::new();
-    for entry in text.split(';').map(str::trim).filter(|entry| !entry.is_empty()) {
-        let Some((kind, rest)) = entry.split_once('@') else {
-            let races = crate::options::paths(entry);
-            all.extend(races.map(|path| Suppressed::new(Kind::DataRace, path, String::new())));
-            continue;
-        };
-        let kind = Kind::of_name(kind.trim()).ok_or_else(|| {
-            format!("`{kind}` is no kind of failure; write `thread-leak@my_crate::pool::*: reason`, with `;` between entries")
-        })?;
-        let help = || {
-            "say why, as in `thread-leak@my_crate::pool::*: the pool lives as long as the process`".to_owned()
-        };
-        let (path, reason) = rest.split_once(": ").ok_or_else(help)?;
-        if reason.trim().is_empty() {
-            return Err(help());
-        }
-        all.push(Suppressed::new(kind, path.trim().to_owned(), reason.trim().to_owned()));
-    }
-    Ok(all)
-}
-
 /// How often each was seen.
 pub(crate) type Counts = Rc<[Cell<u64>]>;
 
@@ -169,25 +145,6 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn variables_name_kind_path_and_reason() {
-        let parsed =
-            parse("a::b,*::len; thread-leak@my_pool::*: by design, for ever ;panic@x::y: it: is").unwrap();
-        let new = |kind, path: &str, reason: &str| Suppressed::new(kind, path.to_owned(), reason.to_owned());
-        let expected = [
-            new(Kind::DataRace, "a::b", ""),
-            new(Kind::DataRace, "*::len", ""),
-            new(Kind::ThreadLeak, "my_pool::*", "by design, for ever"),
-            new(Kind::Panic, "x::y", "it: is"),
-        ];
-        assert_eq!(parsed, expected);
-        assert!(parse("leak@x: y").unwrap_err().contains("no kind of failure"));
-        for text in ["thread-leak@x", "thread-leak@x::y:  "] {
-            assert!(parse(text).unwrap_err().contains("say why"), "{text}");
-        }
-        assert_eq!(parsed[2].to_string(), "0 x thread-leak in `my_pool::*` (by design, for ever)");
-    }
 
     #[test]
     fn stars_stand_for_any_text() {

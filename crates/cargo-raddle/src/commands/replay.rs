@@ -12,7 +12,7 @@ use crate::cargo::options::Output;
 use crate::cli::ReplayArgs;
 use crate::error::{Error, Result, exit};
 use crate::libtest::HarnessOptions;
-use crate::options::RaddleOptions;
+use crate::options::{RaddleOptions, entry};
 use crate::report;
 use crate::run::{self, Contract};
 use crate::session::Session;
@@ -20,7 +20,7 @@ use crate::terminal::Terminal;
 
 /// Replays a failure. The test itself compares builds, prints the report and decides the exit code.
 pub(crate) fn replay(args: ReplayArgs) -> Result<u8> {
-    let raddle = RaddleOptions { backend: args.backend, ..RaddleOptions::default() };
+    let raddle = RaddleOptions::default().with(entry("RADDLE_BACKEND"), args.backend);
     raddle.check()?;
     let failure = report::read(&args.file)?;
     let file = std::path::absolute(&args.file).map_err(Error::file("find", &args.file))?;

@@ -51,9 +51,12 @@ pub(crate) struct Effort {
 impl Effort {
     /// The options with this effort.
     pub(crate) fn of(self, options: &Options) -> Options {
+        let mut options = options.clone();
+        options.executions = Some(self.executions);
+        options.budget = self.time;
         // Scenarios are short, and which of several failures is reported is not to depend on who is faster.
-        let workers = Some(options.workers.unwrap_or(1));
-        Options { executions: Some(self.executions), budget: self.time, workers, ..options.clone() }
+        options.workers.get_or_insert(1);
+        options
     }
 }
 
@@ -200,7 +203,8 @@ impl Machine<'_> {
     pub(crate) fn refine(&self, plan: &Plan, wrong: Wrong, effort: Effort) -> Wrong {
         self.verification.borrow_mut().begin_plan();
         // What is better is noted in this process.
-        let options = Options { workers: Some(1), ..effort.of(&wrong.found_by) };
+        let mut options = effort.of(&wrong.found_by);
+        options.workers = Some(1);
         let config = self.config(&options);
         let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
@@ -326,7 +330,7 @@ impl Machine<'_> {
         replay::replay_with(
             request,
             &config,
-            &self.options.suppress,
+            &self.options.suppressed,
             self.at,
             &mut run,
             &mut judge,
@@ -342,7 +346,7 @@ impl Machine<'_> {
     fn new_search<'c>(&self, config: &'c Config, options: &Options) -> Search<'c> {
         let within = explorer::strategy(options);
         let mut search = Search::new(config, || Box::new(Conductor::new(within())), classifier(config));
-        search.suppress(|| suppress(&options.suppress, None));
+        search.suppress(|| suppress(&options.suppressed, None));
         search
     }
 

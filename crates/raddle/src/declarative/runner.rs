@@ -25,7 +25,7 @@ use super::test::Mode;
 use super::verify::Verification;
 use crate::Explorer;
 use crate::explorer::{next_exploration, override_by_environment, say};
-use crate::options::{Memory, Options, Strategy};
+use crate::options::{Memory, Strategy};
 use crate::{build, replay};
 
 /// Everything that a test says.
@@ -337,9 +337,9 @@ impl Runner<'_> {
         if wrong.found_by.strategy != Strategy::Exhaustive || wrong.found_by.memory() != Memory::Sc {
             return wrong;
         }
-        let strategy = Strategy::Bounded(usize::MAX);
         let effort = Effort { executions: self.definition.executions.max(2000), time: None };
-        let options = Options { strategy, ..effort.of(&wrong.found_by) };
+        let mut options = effort.of(&wrong.found_by);
+        options.strategy = Strategy::Bounded(usize::MAX);
         let found = self.machine.search_once(plan, &options).wrong;
         found.filter(|found| found.kind == wrong.kind).unwrap_or(wrong)
     }
