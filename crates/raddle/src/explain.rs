@@ -11,7 +11,7 @@ use raddle_reflect::{Program, Site};
 use raddle_report::failure::{
     self, Certainty, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
 };
-use raddle_report::graph::straighten;
+use raddle_report::graph::linearise;
 
 use crate::build;
 use crate::fault;
@@ -57,7 +57,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         },
         file: None,
     };
-    straighten(&mut failure);
+    linearise(&mut failure);
     failure
 }
 

@@ -1,6 +1,6 @@
 //! The axioms against their definition: relations as sets of pairs, put together as the paper writes them.
 
-use super::axioms::{Changes, HappensBefore};
+use super::axioms::{HappensBefore, Strengthening};
 use super::{Effect, Graph, Node};
 use crate::failure::Order;
 
@@ -16,19 +16,19 @@ impl Dice {
 
 const ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
 
-/// An execution of a few threads, events and places, whose reads and modification orders are anything at all, as long as reads
+/// An execution of a few threads, events and locations, whose reads and modification orders are anything at all, as long as reads
 /// come after what they read.
 fn execution(dice: &mut Dice) -> Graph {
     let mut graph =
-        Graph { places: vec![Vec::new(); 2], initial_readers: vec![Vec::new(); 2], ..Graph::default() };
+        Graph { locations: vec![Vec::new(); 2], initial_readers: vec![Vec::new(); 2], ..Graph::default() };
     let (threads, events) = (2 + dice.roll(2), 4 + dice.roll(5));
     for number in 0..events {
         let thread = dice.roll(threads) as u32;
         let order = ORDERS[dice.roll(ORDERS.len())];
-        let place = dice.roll(2);
+        let location = dice.roll(2);
         let po = graph.threads.get(&thread).map_or(0, Vec::len);
         let mut node = Node { thread, po, ..Node::default() };
-        let writes = &mut graph.places[place];
+        let writes = &mut graph.locations[location];
         match dice.roll(7) {
             0 | 1 => {
                 node.effect = Effect::Store(order);
@@ -54,20 +54,20 @@ fn execution(dice: &mut Dice) -> Graph {
             }
             _ => node.effect = Effect::Fence(order),
         }
-        node.place = (!matches!(node.effect, Effect::Fence(_))).then_some(place);
+        node.location = (!matches!(node.effect, Effect::Fence(_))).then_some(location);
         graph.threads.entry(thread).or_default().push(number);
         graph.nodes.push(node);
     }
     // Ranks, now that all writes are there.
-    for place in 0..2 {
-        for (rank, &write) in graph.places[place].clone().iter().enumerate() {
-            graph.nodes[write].writes = Some(rank + 1);
+    for location in 0..2 {
+        for (rank, &write) in graph.locations[location].clone().iter().enumerate() {
+            graph.nodes[write].write_index = Some(rank + 1);
         }
     }
     for number in 0..events {
         if matches!(graph.nodes[number].effect, Effect::Load(_) | Effect::Rmw(_)) {
-            graph.nodes[number].reads =
-                Some(graph.nodes[number].rf.map_or(0, |from| graph.nodes[from].writes.unwrap()));
+            graph.nodes[number].read_index =
+                Some(graph.nodes[number].rf.map_or(0, |from| graph.nodes[from].write_index.unwrap()));
         }
     }
     graph
@@ -114,25 +114,27 @@ impl Pairs {
 }
 
 /// Whether RC11 allows the execution, by the book.
-fn is_consistent(graph: &Graph, changes: &Changes) -> bool {
+fn is_consistent(graph: &Graph, strengthening: &Strengthening) -> bool {
     let nodes = &graph.nodes;
     let n = nodes.len();
-    let order = |a: usize| changes.orders.get(&a).copied().or(nodes[a].effect.order()).unwrap();
+    let order = |a: usize| strengthening.orders.get(&a).copied().or(nodes[a].effect.order()).unwrap();
     let releases = |a: usize| matches!(order(a), Order::Release | Order::AcqRel | Order::SeqCst);
     let acquires = |a: usize| matches!(order(a), Order::Acquire | Order::AcqRel | Order::SeqCst);
     let is_fence = |a: usize| matches!(nodes[a].effect, Effect::Fence(_));
     let reads = |a: usize| matches!(nodes[a].effect, Effect::Load(_) | Effect::Rmw(_));
     let writes = |a: usize| matches!(nodes[a].effect, Effect::Store(_) | Effect::Rmw(_));
-    let same = |a: usize, b: usize| nodes[a].place.is_some() && nodes[a].place == nodes[b].place;
+    let same = |a: usize, b: usize| nodes[a].location.is_some() && nodes[a].location == nodes[b].location;
     let only = |set: &dyn Fn(usize) -> bool| Pairs::of(n, |a, b| a == b && set(a));
 
     let po = Pairs::of(n, |a, b| nodes[a].thread == nodes[b].thread && nodes[a].po < nodes[b].po);
     let rf = Pairs::of(n, |a, b| nodes[b].rf == Some(a));
     let co = Pairs::of(n, |a, b| {
-        same(a, b) && matches!((nodes[a].writes, nodes[b].writes), (Some(x), Some(y)) if x < y)
+        same(a, b) && matches!((nodes[a].write_index, nodes[b].write_index), (Some(x), Some(y)) if x < y)
     });
     let fr = Pairs::of(n, |a, b| {
-        a != b && same(a, b) && matches!((nodes[a].reads, nodes[b].writes), (Some(x), Some(y)) if x < y)
+        a != b
+            && same(a, b)
+            && matches!((nodes[a].read_index, nodes[b].write_index), (Some(x), Some(y)) if x < y)
     });
     let rf_rmw = rf.then(&only(&|a| matches!(nodes[a].effect, Effect::Rmw(_))));
     let rs = only(&writes).then(&rf_rmw.closure().maybe());
@@ -164,15 +166,15 @@ fn the_axioms_are_those_of_the_paper() {
     let mut counts = [0; 2];
     for _ in 0..4000 {
         let graph = execution(&mut dice);
-        let mut changes = Changes::default();
+        let mut strengthening = Strengthening::default();
         for number in 0..graph.nodes.len() {
             if dice.roll(3) == 0 {
-                changes.orders.insert(number, ORDERS[dice.roll(ORDERS.len())]);
+                strengthening.orders.insert(number, ORDERS[dice.roll(ORDERS.len())]);
             }
         }
         let events: Vec<usize> = (0..graph.nodes.len()).collect();
-        let forbidden = HappensBefore::with(&graph, &changes).forbids(&events);
-        assert_eq!(forbidden, !is_consistent(&graph, &changes), "{graph:#?} {changes:?}");
+        let forbidden = HappensBefore::with(&graph, &strengthening).forbids(&events);
+        assert_eq!(forbidden, !is_consistent(&graph, &strengthening), "{graph:#?} {strengthening:?}");
         counts[usize::from(forbidden)] += 1;
     }
     assert!(counts.iter().all(|&count| count > 400), "one-sided: {counts:?}");
@@ -186,13 +188,13 @@ fn a_fence_before_an_event_is_a_fence() {
         let graph = execution(&mut dice);
         let before = dice.roll(graph.nodes.len());
         let order = ORDERS[dice.roll(ORDERS.len())];
-        let added = Changes { fences: [(before, order)].into(), ..Changes::default() };
+        let added = Strengthening { fences: [(before, order)].into(), ..Strengthening::default() };
         let with = insert_fence(&graph, before, order);
         let events: Vec<usize> = (0..graph.nodes.len()).collect();
         let forbidden = HappensBefore::with(&graph, &added).forbids(&events);
         assert_eq!(
             forbidden,
-            !is_consistent(&with, &Changes::default()),
+            !is_consistent(&with, &Strengthening::default()),
             "{order:?} before {before} in {graph:#?}"
         );
     }
@@ -217,8 +219,8 @@ fn insert_fence(graph: &Graph, before: usize, order: Order) -> Graph {
     for event in by_order {
         with.threads.entry(with.nodes[event].thread).or_default().push(event);
     }
-    for place in &mut with.places {
-        place.iter_mut().for_each(|write| *write = moved(*write));
+    for location in &mut with.locations {
+        location.iter_mut().for_each(|write| *write = moved(*write));
     }
     with
 }

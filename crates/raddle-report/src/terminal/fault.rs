@@ -1,9 +1,9 @@
 //! What is wrong with memory: each step that explains it, with its stack.
 
-use super::calls::{Lines, calls, short};
-use super::text::{Line, Page, Paint};
-use super::words;
 use crate::failure::{Did, Failure, Fault, FaultStep};
+use crate::narrative::calls::{Lines, calls, short};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
 /// Steps beyond these are only counted: a leak may be of many blocks.
 const MOST_STEPS: usize = 8;

@@ -1,8 +1,8 @@
 //! The scenario as a table: a column for each thread, its calls with their results.
 
-use super::text::{Line, Page, Paint};
-use super::words;
 use crate::failure::{Failure, Operation, Scenario};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
 /// Prints the scenario.
 pub(super) fn table(scenario: &Scenario, page: &mut Page) {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::calls::{Lines, calls, short};
-use super::text::{Line, Page, Paint};
-use super::words;
 use crate::failure::{Action, Certainty, Event, Failure, Kind, ThreadEnd, Trace};
+use crate::narrative::calls::{Lines, calls, short};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
 /// Prints what went wrong, where, and the message.
 pub(super) fn headline(failure: &Failure, page: &mut Page) {

@@ -1,6 +1,8 @@
-//! Lines made of painted pieces: their width is known, whatever their colours.
+//! Pages of painted text: lines are made of pieces whose width is known, whatever their colours.
 
-use super::Style;
+mod style;
+
+pub use style::Style;
 
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::calls::Calls;
-use super::places::Places;
+use super::locations::Locations;
 use crate::failure::{Action, Event, Failure, ThreadEnd};
 
 /// What an event has to do with the failure.
@@ -22,7 +22,7 @@ pub(crate) enum Interest {
 }
 
 /// What each event of a failure has to do with it.
-pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
+pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Locations) -> Vec<Interest> {
     let events = &failure.trace.events;
     let mut unwinding: BTreeMap<u32, usize> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
             Action::Fence { .. } => false,
             // Whoever waits is waited for by someone.
             Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
-            action => action.place().is_none_or(|place| places.is_shared(place)),
+            action => action.place().is_none_or(|place| locations.is_shared(place)),
         };
         // Unless the beginning is missing, there is one thread until it makes another.
         let alone = failure.trace.omitted == 0 && at < first_other;

@@ -1,20 +1,21 @@
-//! What to call a place in memory, and which places threads share.
+//! What to call a place in memory, and which locations threads share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::failure::{Action, Failure, Place, ThreadEnd, Value};
 
-/// The places that the trace's events touched.
-pub(crate) struct Places {
+/// The locations that the trace's events touched.
+pub(crate) struct Locations {
     names: BTreeMap<u64, String>,
-    /// Numbers for places without a name, in the order of their first events: shared ones, what values point to, others.
+    /// Numbers for locations without a name, in the order of their first events: shared ones, what values point to, others.
     numbers: BTreeMap<u64, usize>,
     shared: BTreeSet<u64>,
 }
 
-impl Places {
-    pub(crate) fn of(failure: &Failure) -> Places {
-        let mut places = Places { names: BTreeMap::new(), numbers: BTreeMap::new(), shared: BTreeSet::new() };
+impl Locations {
+    pub(crate) fn of(failure: &Failure) -> Locations {
+        let mut locations =
+            Locations { names: BTreeMap::new(), numbers: BTreeMap::new(), shared: BTreeSet::new() };
         let mut touched: BTreeMap<u64, (BTreeSet<u32>, bool)> = BTreeMap::new();
         let mut order = Vec::new();
         for event in &failure.trace.events {
@@ -29,23 +30,23 @@ impl Places {
                 let name = without_modules(name);
                 // Each function has its own name for what it was lent: one of them must do for all, and `self` is the
                 // one that tells least.
-                let known = places.names.entry(place.address).or_insert_with(|| name.to_owned());
+                let known = locations.names.entry(place.address).or_insert_with(|| name.to_owned());
                 if known.starts_with("self") && !name.starts_with("self") {
                     *known = name.to_owned();
                 }
             }
         }
         let shared = touched.into_iter().filter(|(_, (threads, written))| threads.len() > 1 && *written);
-        places.shared = shared.map(|(address, _)| address).collect();
-        places.share_what_is_awaited(failure);
+        locations.shared = shared.map(|(address, _)| address).collect();
+        locations.share_what_is_awaited(failure);
         // Low numbers for those that will be seen.
         let (seen, others): (Vec<u64>, Vec<u64>) =
-            order.into_iter().partition(|address| places.shared.contains(address));
+            order.into_iter().partition(|address| locations.shared.contains(address));
         let mut uses = BTreeMap::new();
-        places.tell_apart(&seen, &mut uses);
-        places.number_pointers(failure);
-        places.tell_apart(&others, &mut uses);
-        places
+        locations.tell_apart(&seen, &mut uses);
+        locations.number_pointers(failure);
+        locations.tell_apart(&others, &mut uses);
+        locations
     }
 
     /// The name of a static, local or field without the module it is in, or a number for a place without a name.
@@ -73,7 +74,7 @@ impl Places {
         self.shared.contains(&place.address)
     }
 
-    /// The numbered places with their addresses.
+    /// The numbered locations with their addresses.
     pub(crate) fn numbered(&self) -> Vec<(usize, u64)> {
         let mut numbered: Vec<_> = self.numbers.iter().map(|(&address, &number)| (number, address)).collect();
         numbered.sort_unstable();
@@ -104,7 +105,7 @@ impl Places {
         }
     }
 
-    /// Numbers what has no name, and different places of the same name, in this order.
+    /// Numbers what has no name, and different locations of the same name, in this order.
     fn tell_apart(&mut self, order: &[u64], uses: &mut BTreeMap<String, usize>) {
         for address in order {
             match self.names.get_mut(address) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::interleaving::{Row, RowKind};
+use super::rows::{Row, RowKind};
 
 /// Leaves out of the rows what tells nothing more.
 pub(super) fn tidy(rows: Vec<Row>) -> Vec<Row> {

@@ -6,7 +6,7 @@ use crate::failure::{Action, Event, Failure};
 const STARTER: u32 = 0;
 
 /// The failure without what the starter does besides calling operations; none if that is of interest.
-pub(super) fn without_starter(failure: &Failure) -> Option<Failure> {
+pub(crate) fn without_starter(failure: &Failure) -> Option<Failure> {
     failure.scenario.as_ref()?.code.as_ref()?;
     let starts = |event: &Event| {
         event.thread == STARTER
