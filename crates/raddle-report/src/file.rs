@@ -10,7 +10,7 @@ use std::{fmt, fs};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use crate::failure::{FORMAT, Failure, Write};
+use crate::failure::{FORMAT, Failure, ThreadEnd, WaitingFor, Write};
 
 /// Why a failure file could not be read. Every message is one sentence that says what to do.
 #[derive(Debug)]
@@ -179,7 +179,19 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Failure, FileError> {
         serde_json::from_slice(bytes).map_err(|error| FileError::Damaged { path: path(), error })?;
     check(&failure)
         .map_err(|what| FileError::Damaged { path: path(), error: serde::de::Error::custom(what) })?;
-    Ok(failure)
+    Ok(upgraded(failure))
+}
+
+/// Adds the typed target of joins, which older versions wrote in words only.
+fn upgraded(mut failure: Failure) -> Failure {
+    for thread in &mut failure.threads {
+        if let ThreadEnd::Waiting { on, awaited: awaited @ None, held_by: Some(holder), .. } = &mut thread.end
+        {
+            let join = WaitingFor::Thread(*holder);
+            *awaited = (*on == join.to_string()).then_some(join);
+        }
+    }
+    failure
 }
 
 /// Checks what readers rely on: every index is within its list, and stacks end.
@@ -205,7 +217,7 @@ fn check(failure: &Failure) -> Result<(), String> {
         }
     }
     let waits = failure.threads.iter().filter_map(|thread| match thread.end {
-        crate::failure::ThreadEnd::Waiting { at, .. } => at,
+        ThreadEnd::Waiting { at, .. } => at,
         _ => None,
     });
     let stacks = trace.events.iter().filter_map(|event| event.at).chain(waits);

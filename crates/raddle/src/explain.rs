@@ -9,7 +9,8 @@ use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};
 use raddle_report::failure::{
-    self, Certainty, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
+    self, Certainty, Failure, FoundBy, Frame, Kind, Location, Primitive, Schedule, StackNode, ThreadEnd,
+    Value, WaitingFor,
 };
 use raddle_report::graph::linearise;
 
@@ -87,7 +88,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
 }
 
 /// One sentence for the person who reads the report.
-fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) -> String {
+fn message(found: &Found, threads: &[failure::Thread], place: Option<&Location>) -> String {
     let said =
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
@@ -137,8 +138,11 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
     }
 }
 
-/// What `abort` raises.
+/// The signal of `abort`.
 const SIGABRT: i32 = 6;
+
+/// The size of a futex word in bytes.
+const FUTEX_SIZE: u8 = 4;
 
 /// The thread that did what the execution failed by, where one did.
 fn thread(outcome: &Outcome) -> Option<ThreadId> {
@@ -263,16 +267,16 @@ impl<'a> Explainer<'a> {
             }
             &Action::Fence { order: by } => failure::Action::Fence { order: order(by) },
             &Action::Wait { address, expected, blocks, timeout } => failure::Action::Wait {
-                place: self.place(event, address, 4),
+                place: self.place(event, address, FUTEX_SIZE),
                 expected: Value(expected.into()),
                 blocks,
                 timeout_ns: timeout,
             },
             &Action::Woken { address, timed_out } => {
-                failure::Action::Woken { place: self.place(event, address, 4), timed_out }
+                failure::Action::Woken { place: self.place(event, address, FUTEX_SIZE), timed_out }
             }
             Action::Wake { address, woken } => {
-                failure::Action::Wake { place: self.place(event, *address, 4), woken: widen(woken) }
+                failure::Action::Wake { place: self.place(event, *address, FUTEX_SIZE), woken: widen(woken) }
             }
             &Action::Access { address, size, kind } => failure::Action::Access {
                 place: self.place(event, address, size.min(255) as u8),
@@ -315,11 +319,16 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    fn place(&mut self, event: &trace::Event, address: usize, size: u8) -> Place {
+    fn place(&mut self, event: &trace::Event, address: usize, size: u8) -> Location {
         if let Some(name) = &event.name {
             self.names.insert(address, name.clone());
         }
-        Place { name: self.names.get(&address).cloned(), address: address as u64, size }
+        self.location(address, size)
+    }
+
+    /// A location with its latest name.
+    fn location(&self, address: usize, size: u8) -> Location {
+        Location { name: self.names.get(&address).cloned(), address: address as u64, size }
     }
 
     /// The interned stack, without Raddle's own frames at either end.
@@ -375,23 +384,19 @@ impl<'a> Explainer<'a> {
                 State::Finished => ThreadEnd::Finished,
                 State::Runnable => ThreadEnd::Runnable,
                 State::Join(other) => {
-                    ThreadEnd::Waiting { on: format!("thread {other}"), held_by: Some(other.into()), at }
+                    ThreadEnd::waiting(WaitingFor::Thread(other.into()), Some(other.into()), at)
                 }
-                State::JoinScope => {
-                    ThreadEnd::Waiting { on: "the threads of a scope".to_owned(), held_by: None, at }
+                State::JoinScope => ThreadEnd::waiting(WaitingFor::Scope, None, at),
+                State::Sleeping => ThreadEnd::waiting(WaitingFor::Clock, None, at),
+                State::Spinning => {
+                    let place = last.and_then(|event| self.spun_on(event));
+                    ThreadEnd::waiting(WaitingFor::SpinLoop { place }, None, at)
                 }
-                State::Sleeping => ThreadEnd::Waiting { on: "the clock".to_owned(), held_by: None, at },
-                State::Spinning => ThreadEnd::Waiting { on: self.spun_on(last), held_by: None, at },
                 State::Lock { address } | State::Futex { address, .. } => {
-                    let what = self.awaited(at);
-                    let name = self.names.get(&address);
-                    let on = match name {
-                        Some(name) => format!("{what} `{name}`"),
-                        None => what.to_owned(),
-                    };
-                    let has_holder = matches!(what, "mutex" | "read-write lock" | "initialisation");
-                    let holder = holders.holder(address).filter(|_| has_holder);
-                    ThreadEnd::Waiting { on, held_by: holder.map(Into::into), at }
+                    let kind = self.primitive(at);
+                    let place = self.location(address, FUTEX_SIZE);
+                    let holder = holders.holder(address).filter(|_| kind.has_holder());
+                    ThreadEnd::waiting(WaitingFor::Primitive { kind, place }, holder.map(Into::into), at)
                 }
             };
             threads.push(failure::Thread { name: thread.name.clone(), end });
@@ -399,47 +404,44 @@ impl<'a> Explainer<'a> {
         threads
     }
 
-    fn spun_on(&self, last: Option<&trace::Event>) -> String {
-        let address = match last.map(|event| &event.action) {
-            Some(&(Action::Load { address, .. } | Action::Cas { address, .. })) => address,
-            _ => return "a loop".to_owned(),
-        };
-        match self.names.get(&address) {
-            Some(name) => format!("a change of `{name}`, in a loop"),
-            None => "a change, in a loop".to_owned(),
+    /// The location that a spinning thread reads, by its last event.
+    fn spun_on(&self, last: &trace::Event) -> Option<Location> {
+        match last.action {
+            Action::Load { address, size, .. } | Action::Cas { address, size, .. } => {
+                Some(self.location(address, size))
+            }
+            _ => None,
         }
     }
 
-    /// What kind of thing a stack waits for, by the functions on it, innermost first.
-    fn awaited(&self, mut stack: Option<u32>) -> &'static str {
-        // A channel or a lock may be made of parking: then the outer function tells more.
-        let mut best: Option<&'static str> = None;
+    /// The synchronisation primitive that a thread waits for, by the functions on its stack.
+    fn primitive(&self, mut stack: Option<u32>) -> Primitive {
+        let mut best: Option<Primitive> = None;
         while let Some(id) = stack {
             let node = self.stacks[id as usize];
-            let kind = kind_of_wait(&self.frames[node.frame as usize].function);
-            if best.is_none() || (best == Some(PARK) && kind.is_some()) {
+            let kind = primitive_of(&self.frames[node.frame as usize].function);
+            // The innermost function decides; but a channel or a lock may be made of parking.
+            if best.is_none() || (best == Some(Primitive::Park) && kind.is_some()) {
                 best = kind;
             }
             stack = node.caller;
         }
-        best.unwrap_or("a wake-up")
+        best.unwrap_or(Primitive::Futex)
     }
 }
 
-const PARK: &str = "unpark";
-
-/// What a function of this name waits for, if it is one that waits.
-fn kind_of_wait(function: &str) -> Option<&'static str> {
+/// The synchronisation primitive that a function belongs to, by the names in its path.
+fn primitive_of(function: &str) -> Option<Primitive> {
     let mut names = function.split(|c: char| !c.is_alphanumeric() && c != '_');
     names.find_map(|name| {
         Some(match name {
-            "Condvar" | "condvar" => "condition",
-            "RwLock" | "RawRwLock" | "rwlock" => "read-write lock",
-            "Once" | "OnceLock" | "OnceCell" | "LazyLock" | "once" => "initialisation",
-            "Barrier" => "barrier",
-            "Mutex" | "RawMutex" | "mutex" => "mutex",
-            "mpmc" | "mpsc" | "Receiver" | "Sender" => "channel",
-            "park" | "park_timeout" | "Parker" => PARK,
+            "Condvar" | "condvar" => Primitive::Condvar,
+            "RwLock" | "RawRwLock" | "rwlock" => Primitive::RwLock,
+            "Once" | "OnceLock" | "OnceCell" | "LazyLock" | "once" => Primitive::Once,
+            "Barrier" => Primitive::Barrier,
+            "Mutex" | "RawMutex" | "mutex" => Primitive::Mutex,
+            "mpmc" | "mpsc" | "Receiver" | "Sender" => Primitive::Channel,
+            "park" | "park_timeout" | "Parker" => Primitive::Park,
             _ => return None,
         })
     })
@@ -486,12 +488,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_named_by_whole_words() {
-        let check = |function: &str, kind| assert_eq!(kind_of_wait(function), kind, "{function}");
-        check("std::sync::poison::mutex::Mutex<T>::lock", Some("mutex"));
-        check("std::sys::sync::once::futex::Once::call", Some("initialisation"));
+    fn primitives_are_told_by_whole_words() {
+        let check = |function: &str, kind| assert_eq!(primitive_of(function), kind, "{function}");
+        check("std::sync::poison::mutex::Mutex<T>::lock", Some(Primitive::Mutex));
+        check("std::sys::sync::once::futex::Once::call", Some(Primitive::Once));
         check("core::ops::function::FnOnce::call_once", None);
-        check("std::thread::park", Some(PARK));
+        check("std::thread::park", Some(Primitive::Park));
         check("my_crate::sparks", None);
     }
 }

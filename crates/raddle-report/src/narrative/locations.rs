@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::failure::{Action, Failure, Place, ThreadEnd, Value};
+use crate::failure::{Action, Failure, Location, ThreadEnd, Value};
 
 /// The locations that the trace's events touched.
 pub(crate) struct Locations {
@@ -50,7 +50,7 @@ impl Locations {
     }
 
     /// The name of a static, local or field without the module it is in, or a number for a place without a name.
-    pub(crate) fn name(&self, place: &Place) -> String {
+    pub(crate) fn name(&self, place: &Location) -> String {
         match (self.names.get(&place.address), self.numbers.get(&place.address)) {
             (Some(name), _) => name.clone(),
             (None, Some(number)) => format!("#{number}"),
@@ -70,7 +70,7 @@ impl Locations {
     }
 
     /// Whether more than one thread touched the place, and one wrote to it.
-    pub(crate) fn is_shared(&self, place: &Place) -> bool {
+    pub(crate) fn is_shared(&self, place: &Location) -> bool {
         self.shared.contains(&place.address)
     }
 
@@ -98,10 +98,9 @@ impl Locations {
     /// What a thread waits for at the end concerns it, even if it has not touched it.
     fn share_what_is_awaited(&mut self, failure: &Failure) {
         for thread in &failure.threads {
-            let ThreadEnd::Waiting { on, .. } = &thread.end else { continue };
-            let Some(awaited) = on.split('`').nth(1) else { continue };
-            let named = self.names.iter().filter(|(_, name)| *name == without_modules(awaited));
-            self.shared.extend(named.map(|(address, _)| *address).collect::<Vec<_>>());
+            if let ThreadEnd::Waiting { awaited: Some(awaited), .. } = &thread.end {
+                self.shared.extend(awaited.place().map(|place| place.address));
+            }
         }
     }
 

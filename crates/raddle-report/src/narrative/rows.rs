@@ -257,7 +257,7 @@ impl Builder<'_> {
             return;
         }
         for (thread, state) in self.failure.threads.iter().enumerate() {
-            let ThreadEnd::Waiting { on, at, .. } = &state.end else { continue };
+            let ThreadEnd::Waiting { on, awaited, at, .. } = &state.end else { continue };
             let last = self.failure.trace.events.iter().rev().find(|event| event.thread as usize == thread);
             let Some(last) = last.filter(|last| !matches!(last.action, Action::Wait { .. })) else {
                 continue;
@@ -267,7 +267,8 @@ impl Builder<'_> {
                 let lines = Lines::of(&self.failure.trace);
                 calls(&self.failure.trace, Some(at), &lines).line
             });
-            self.push(RowKind::Event, thread as u32, 0, format!("waits for {}", words::named(on)), line, 0);
+            let text = format!("waits for {}", words::target(on, awaited.as_ref()));
+            self.push(RowKind::Event, thread as u32, 0, text, line, 0);
         }
     }
 

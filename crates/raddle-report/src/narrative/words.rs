@@ -2,7 +2,7 @@
 
 use super::calls::Calls;
 use super::locations::Locations;
-use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value};
+use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value, WaitingFor};
 
 /// The short name of a thread: `T1`.
 pub(crate) fn tag(thread: u32) -> String {
@@ -162,7 +162,7 @@ pub(crate) fn switch(failure: &Failure, at: usize, locations: &Locations) -> Str
     let last = events[at..].iter().all(|event| event.thread != before.thread);
     let end = failure.threads.get(before.thread as usize).map(|thread| &thread.end);
     let awaited = match (end, reason, &before.action) {
-        (Some(ThreadEnd::Waiting { on, .. }), _, _) if last => Some(named(on)),
+        (Some(ThreadEnd::Waiting { on, awaited, .. }), _, _) if last => Some(target(on, awaited.as_ref())),
         (_, Switch::Blocked, Action::Wait { place, .. }) => Some(locations.name(place)),
         (_, Switch::Joining, _) => events[at..].iter().find_map(|event| match event.action {
             Action::Join { thread } if event.thread == before.thread => Some(tag(thread)),
@@ -183,11 +183,11 @@ pub(crate) fn switch(failure: &Failure, at: usize, locations: &Locations) -> Str
     format!("{to}: {from} {why}")
 }
 
-/// What a thread waits for, as people say it: `thread 1` is `T1`.
-pub(crate) fn named(on: &str) -> String {
-    match on.strip_prefix("thread ") {
-        Some(thread) => format!("T{thread}"),
-        None => on.to_owned(),
+/// The target of a wait in words; a thread by its short name.
+pub(crate) fn target(on: &str, awaited: Option<&WaitingFor>) -> String {
+    match awaited {
+        Some(WaitingFor::Thread(thread)) => tag(*thread),
+        _ => on.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::failure::{Action, Certainty, Event, Failure, Kind, ThreadEnd, Trace};
+use crate::failure::{Action, Certainty, Event, Failure, Kind, ThreadEnd, Trace, WaitingFor};
 use crate::narrative::calls::{Lines, calls, short};
 use crate::narrative::words;
 use crate::page::{Line, Page, Paint};
@@ -86,15 +86,14 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
         }
         page.wrapped(2, name + 2, line);
     }
-    if let Some(cycle) = cycle(failure) {
+    if let Some(cycle) = wait_cycle(failure) {
         let arrow = page.style.glyphs().arrow;
         let mut line = Line::of(Paint::Bold, "cycle: ");
-        for (thread, on) in &cycle {
+        for (thread, lock) in &cycle {
             line.push(Paint::ThreadName(*thread), words::tag(*thread));
             line.push(Paint::Plain, format!(" {arrow} "));
-            // A thread that another waits for is the next in the ring itself.
-            if !on.starts_with("thread ") {
-                line.push(Paint::Plain, format!("{on} {arrow} "));
+            if let Some(lock) = lock {
+                line.push(Paint::Plain, format!("{lock} {arrow} "));
             }
         }
         line.push(Paint::ThreadName(cycle[0].0), words::tag(cycle[0].0));
@@ -164,17 +163,16 @@ fn place_of(trace: &Trace, mut at: Option<u32>) -> Option<String> {
 
 fn standing(failure: &Failure, thread: u32, end: &ThreadEnd) -> String {
     match end {
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } if on != &format!("thread {holder}") => {
-            if *holder == thread {
-                format!("waits for {on}, which it holds itself")
-            } else {
-                format!("waits for {on}, held by {}", words::tag(*holder))
-            }
+        ThreadEnd::Waiting { awaited: Some(WaitingFor::Thread(other)), .. } => {
+            format!("waits for {} to end", words::tag(*other))
         }
-        ThreadEnd::Waiting { on, .. } => match on.strip_prefix("thread ") {
-            Some(other) => format!("waits for T{other} to end"),
-            None => format!("waits for {on}"),
-        },
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } if *holder == thread => {
+            format!("waits for {on}, which it holds itself")
+        }
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => {
+            format!("waits for {on}, held by {}", words::tag(*holder))
+        }
+        ThreadEnd::Waiting { on, held_by: None, .. } => format!("waits for {on}"),
         ThreadEnd::Runnable if failure.kind == Kind::ThreadLeak => {
             "was still running when the test had returned".to_owned()
         }
@@ -198,22 +196,23 @@ fn where_it_stands(failure: &Failure, thread: u32, end: &ThreadEnd, lines: &Line
     })
 }
 
-/// The threads that wait for each other in a ring, each with what it waits for.
-fn cycle(failure: &Failure) -> Option<Vec<(u32, &str)>> {
+/// A cycle of the wait-for graph: threads that wait for each other, each with the lock that it waits for; none for a join.
+fn wait_cycle(failure: &Failure) -> Option<Vec<(u32, Option<&str>)>> {
     let next = |thread: u32| match &failure.threads.get(thread as usize)?.end {
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => Some((on.as_str(), *holder)),
+        ThreadEnd::Waiting { awaited: Some(WaitingFor::Thread(other)), .. } => Some((None, *other)),
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => Some((Some(on.as_str()), *holder)),
         _ => None,
     };
     (0..failure.threads.len() as u32).find_map(|start| {
-        let mut ring = Vec::new();
+        let mut cycle = Vec::new();
         let mut thread = start;
         loop {
-            let (on, holder) = next(thread)?;
-            ring.push((thread, on));
+            let (lock, holder) = next(thread)?;
+            cycle.push((thread, lock));
             if holder == start {
-                return Some(ring);
+                return Some(cycle);
             }
-            if ring.iter().any(|(seen, _)| *seen == holder) {
+            if cycle.iter().any(|(seen, _)| *seen == holder) {
                 return None;
             }
             thread = holder;

@@ -31,10 +31,23 @@ impl Sample {
         self
     }
 
-    pub(crate) fn waiting(self, name: Option<&str>, on: &str, held_by: Option<u32>, stack: &str) -> Sample {
-        let mut sample = self;
-        let at = sample.stack(stack);
-        sample.thread(name, ThreadEnd::Waiting { on: on.to_owned(), held_by, at })
+    /// A thread that waits for another one to end.
+    pub(crate) fn joining(mut self, name: Option<&str>, thread: u32, stack: &str) -> Sample {
+        let at = self.stack(stack);
+        self.thread(name, ThreadEnd::waiting(WaitingFor::Thread(thread), Some(thread), at))
+    }
+
+    /// A thread that waits for a mutex.
+    pub(crate) fn locking(
+        mut self,
+        name: Option<&str>,
+        mutex: Location,
+        held_by: u32,
+        stack: &str,
+    ) -> Sample {
+        let at = self.stack(stack);
+        let target = WaitingFor::Primitive { kind: Primitive::Mutex, place: mutex };
+        self.thread(name, ThreadEnd::waiting(target, Some(held_by), at))
     }
 
     /// An event of a thread; `stack` is `function file:line` from the outside in, parts separated by ` > `. A function
@@ -156,33 +169,33 @@ fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
     at as u32
 }
 
-pub(crate) fn named(name: &str) -> Place {
+pub(crate) fn named(name: &str) -> Location {
     let address = 0x5000 + name.bytes().fold(0, |sum, byte| sum * 31 % 4096 + u64::from(byte)) * 8;
-    Place { name: Some(name.to_owned()), address, size: 8 }
+    Location { name: Some(name.to_owned()), address, size: 8 }
 }
 
-pub(crate) fn unnamed(address: u64) -> Place {
-    Place { name: None, address, size: 4 }
+pub(crate) fn unnamed(address: u64) -> Location {
+    Location { name: None, address, size: 4 }
 }
 
-pub(crate) fn load(place: Place, order: Order, value: u128) -> Action {
+pub(crate) fn load(place: Location, order: Order, value: u128) -> Action {
     Action::Load { place, order, value: Value(value), newest: None }
 }
 
-pub(crate) fn store(place: Place, order: Order, value: u128) -> Action {
+pub(crate) fn store(place: Location, order: Order, value: u128) -> Action {
     Action::Store { place, order, value: Value(value), newest: None }
 }
 
-pub(crate) fn cas(place: Place, order: Order, expected: u128, new: u128, read: u128) -> Action {
+pub(crate) fn cas(place: Location, order: Order, expected: u128, new: u128, read: u128) -> Action {
     let [expected, new, read] = [expected, new, read].map(Value);
     Action::Cas { place, order, failure: None, expected, new, read, newest: None }
 }
 
-pub(crate) fn rmw(op: &str, place: Place, order: Order, read: u128, written: u128) -> Action {
+pub(crate) fn rmw(op: &str, place: Location, order: Order, read: u128, written: u128) -> Action {
     Action::Rmw { place, order, op: op.to_owned(), read: Value(read), written: Value(written) }
 }
 
-pub(crate) fn wait(place: Place, expected: u128) -> Action {
+pub(crate) fn wait(place: Location, expected: u128) -> Action {
     Action::Wait { place, expected: Value(expected), blocks: true, timeout_ns: None }
 }
 
@@ -247,9 +260,9 @@ pub(crate) fn deadlock() -> Failure {
     let main = "bank::opposite::{closure} tests/bank.rs:33 > std::thread::JoinHandle<T>::join std/src/thread/mod.rs:1700";
     let (a, b) = (|| named("my_crate::A"), || named("my_crate::B"));
     Sample::new("bank::opposite", Kind::Deadlock, "no thread can go on: T1 and T2 wait for each other")
-        .waiting(Some("main"), "thread 1", Some(1), main)
-        .waiting(Some("left"), "mutex `B`", Some(2), &transfer(21))
-        .waiting(Some("right"), "mutex `A`", Some(1), &transfer(21))
+        .joining(Some("main"), 1, main)
+        .locking(Some("left"), Location { name: Some("B".to_owned()), ..b() }, 2, &transfer(21))
+        .locking(Some("right"), Location { name: Some("A".to_owned()), ..a() }, 1, &transfer(21))
         .event(0, "", Action::Begin)
         .event(0, "bank::opposite::{closure} tests/bank.rs:29", Action::Spawn { thread: 1 })
         .event(0, "bank::opposite::{closure} tests/bank.rs:31", Action::Spawn { thread: 2 })
@@ -273,7 +286,7 @@ pub(crate) fn data_race() -> Failure {
         )
     };
     let main = "lock::adds::{closure} tests/lock.rs:10 > alloc::sync::Arc<T>::new alloc/src/sync.rs:400";
-    let data = || Place { name: Some("self.data".to_owned()), address: 0x7010, size: 8 };
+    let data = || Location { name: Some("self.data".to_owned()), address: 0x7010, size: 8 };
     let state = || named("self.state");
     let message = "T2 reads `self.data`, which T1 wrote, and nothing orders the two";
     Sample::new("lock::adds", Kind::DataRace, message)
@@ -332,7 +345,7 @@ pub(crate) fn livelock() -> Failure {
         Kind::Livelock,
         "every thread that runs waits in a loop for a change that no thread can make",
     )
-    .waiting(Some("main"), "thread 1", Some(1), "handshake::polite tests/handshake.rs:30")
+    .joining(Some("main"), 1, "handshake::polite tests/handshake.rs:30")
     .thread(None, ThreadEnd::Runnable)
     .thread(None, ThreadEnd::Runnable)
     .found_by("pct:3", 7, 1203)
@@ -635,7 +648,7 @@ pub(crate) fn opposite_writes() -> Failure {
 pub(crate) fn unordered_accesses(unlock: Order) -> Failure {
     use Order::*;
     use Write::*;
-    let data = || Place { name: Some("data".to_owned()), address: 0x7010, size: 8 };
+    let data = || Location { name: Some("data".to_owned()), address: 0x7010, size: 8 };
     let locked = || named("locked");
     two_threads("lock::adds", Kind::DataRace, "T2 reads `data`, which T1 wrote, and nothing orders the two")
         .event(1, &at(10), cas(locked(), Acquire, 0, 1, 0))
@@ -656,7 +669,7 @@ pub(crate) fn unordered_accesses(unlock: Order) -> Failure {
 /// Two threads that access the same memory and nothing else.
 pub(crate) fn unrelated_accesses() -> Failure {
     use Write::*;
-    let data = || Place { name: Some("data".to_owned()), address: 0x7010, size: 8 };
+    let data = || Location { name: Some("data".to_owned()), address: 0x7010, size: 8 };
     two_threads(
         "lock::forgotten",
         Kind::DataRace,
@@ -706,7 +719,7 @@ pub(crate) fn exit() -> Failure {
     let note = Action::Note { text: "ends the process with exit code 7".to_owned() };
     Sample::new("server::stop", Kind::Exit, "the code under test ended the process with exit code 7")
         .by(1)
-        .waiting(Some("main"), "thread 1", Some(1), "server::stop::{closure} tests/server.rs:14")
+        .joining(Some("main"), 1, "server::stop::{closure} tests/server.rs:14")
         .thread(None, ThreadEnd::Runnable)
         .event(0, "", Action::Begin)
         .event(0, "server::stop::{closure} tests/server.rs:11", Action::Spawn { thread: 1 })
