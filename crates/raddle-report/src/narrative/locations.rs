@@ -1,87 +1,77 @@
-//! What to call a place in memory, and which locations threads share.
+//! The memory locations of a trace: their names, and which of them threads share.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::failure::{Action, Failure, Location, ThreadEnd, Value};
 
-/// The locations that the trace's events touched.
+/// The memory locations that the events of a trace access.
 pub(crate) struct Locations {
+    /// The names of locations, by address; different locations have different names.
     names: BTreeMap<u64, String>,
-    /// Numbers for locations without a name, in the order of their first events: shared ones, what values point to, others.
+    /// The numbers of locations without a name, by address. Shared locations come first, then the targets of pointers, then
+    /// others, each in the order of first events.
     numbers: BTreeMap<u64, usize>,
     shared: BTreeSet<u64>,
+}
+
+/// Names locations in a text, and keeps the numbers that the text mentions.
+pub(crate) struct Naming<'a> {
+    locations: &'a Locations,
+    mentioned: RefCell<BTreeSet<usize>>,
 }
 
 impl Locations {
     pub(crate) fn of(failure: &Failure) -> Locations {
         let mut locations =
             Locations { names: BTreeMap::new(), numbers: BTreeMap::new(), shared: BTreeSet::new() };
-        let mut touched: BTreeMap<u64, (BTreeSet<u32>, bool)> = BTreeMap::new();
+        let mut accessed: BTreeMap<u64, (BTreeSet<u32>, bool)> = BTreeMap::new();
         let mut order = Vec::new();
         for event in &failure.trace.events {
             let Some(place) = event.action.place() else { continue };
-            let (threads, written) = touched.entry(place.address).or_insert_with(|| {
+            let (threads, is_written) = accessed.entry(place.address).or_insert_with(|| {
                 order.push(place.address);
                 Default::default()
             });
             threads.insert(event.thread);
-            *written |= !matches!(event.action, Action::Load { .. });
+            *is_written |= !matches!(event.action, Action::Load { .. });
             if let Some(name) = &place.name {
-                let name = without_modules(name);
-                // Each function has its own name for what it was lent: one of them must do for all, and `self` is the
-                // one that tells least.
-                let known = locations.names.entry(place.address).or_insert_with(|| name.to_owned());
-                if known.starts_with("self") && !name.starts_with("self") {
-                    *known = name.to_owned();
-                }
+                locations.add_name(place.address, without_modules(name));
             }
         }
-        let shared = touched.into_iter().filter(|(_, (threads, written))| threads.len() > 1 && *written);
+        let shared = accessed.into_iter().filter(|(_, (threads, written))| threads.len() > 1 && *written);
         locations.shared = shared.map(|(address, _)| address).collect();
-        locations.share_what_is_awaited(failure);
-        // Low numbers for those that will be seen.
-        let (seen, others): (Vec<u64>, Vec<u64>) =
+        locations.share_awaited_locations(failure);
+        let (shared, others): (Vec<u64>, Vec<u64>) =
             order.into_iter().partition(|address| locations.shared.contains(address));
         let mut uses = BTreeMap::new();
-        locations.tell_apart(&seen, &mut uses);
+        locations.make_distinct(&shared, &mut uses);
         locations.number_pointers(failure);
-        locations.tell_apart(&others, &mut uses);
+        locations.make_distinct(&others, &mut uses);
         locations
     }
 
-    /// The name of a static, local or field without the module it is in, or a number for a place without a name.
-    pub(crate) fn name(&self, place: &Location) -> String {
-        match (self.names.get(&place.address), self.numbers.get(&place.address)) {
-            (Some(name), _) => name.clone(),
-            (None, Some(number)) => format!("#{number}"),
-            (None, None) => format!("{:#x}", place.address),
-        }
-    }
-
-    /// A value that points somewhere: `&TAIL`, `&#3`, with the bits that are kept in the low end of a pointer, `&#3+1`.
-    pub(crate) fn pointer(&self, value: Value, size: u8) -> Option<String> {
-        let (address, bits) = pointed_to(value, size)?;
-        let name = match (self.names.get(&address), self.numbers.get(&address)) {
-            (Some(name), _) => name.clone(),
-            (None, Some(number)) => format!("#{number}"),
-            (None, None) => return None,
-        };
-        Some(if bits == 0 { format!("&{name}") } else { format!("&{name}+{bits}") })
-    }
-
-    /// Whether more than one thread touched the place, and one wrote to it.
+    /// Whether several threads access the location and one of them writes, or a thread waits for it.
     pub(crate) fn is_shared(&self, place: &Location) -> bool {
         self.shared.contains(&place.address)
     }
 
-    /// The numbered locations with their addresses.
+    /// The numbered locations with their addresses, by number.
     pub(crate) fn numbered(&self) -> Vec<(usize, u64)> {
         let mut numbered: Vec<_> = self.numbers.iter().map(|(&address, &number)| (number, address)).collect();
         numbered.sort_unstable();
         numbered
     }
 
-    /// Numbers what values point to, so that the same pointer can be seen to be the same.
+    /// Names a location. Each function has its own name for a borrowed location; `self` is the least telling one.
+    fn add_name(&mut self, address: u64, name: &str) {
+        let known = self.names.entry(address).or_insert_with(|| name.to_owned());
+        if known.starts_with("self") && !name.starts_with("self") {
+            *known = name.to_owned();
+        }
+    }
+
+    /// Numbers the targets of pointers, so that equal pointers are seen to be equal.
     fn number_pointers(&mut self, failure: &Failure) {
         for event in &failure.trace.events {
             let Some(place) = event.action.place() else { continue };
@@ -95,8 +85,8 @@ impl Locations {
         }
     }
 
-    /// What a thread waits for at the end concerns it, even if it has not touched it.
-    fn share_what_is_awaited(&mut self, failure: &Failure) {
+    /// Marks the locations as shared that threads wait for at the end: a blocked thread need not have an event there.
+    fn share_awaited_locations(&mut self, failure: &Failure) {
         for thread in &failure.threads {
             if let ThreadEnd::Waiting { awaited: Some(awaited), .. } = &thread.end {
                 self.shared.extend(awaited.place().map(|place| place.address));
@@ -104,8 +94,8 @@ impl Locations {
         }
     }
 
-    /// Numbers what has no name, and different locations of the same name, in this order.
-    fn tell_apart(&mut self, order: &[u64], uses: &mut BTreeMap<String, usize>) {
+    /// Numbers the locations without a name, and appends a number to names that are taken: `x'2`.
+    fn make_distinct(&mut self, order: &[u64], uses: &mut BTreeMap<String, usize>) {
         for address in order {
             match self.names.get_mut(address) {
                 Some(name) => {
@@ -124,14 +114,46 @@ impl Locations {
     }
 }
 
-/// Where a value points if it looks like a pointer, and the bits in its low end. Programs and their heaps lie high in the
-/// lower half of the address space, where few other numbers are.
+impl<'a> Naming<'a> {
+    pub(crate) fn of(locations: &'a Locations) -> Naming<'a> {
+        Naming { locations, mentioned: RefCell::default() }
+    }
+
+    /// The name of a location without its modules, its number (`#3`), or its address.
+    pub(crate) fn name(&self, place: &Location) -> String {
+        self.label(place.address).unwrap_or_else(|| format!("{:#x}", place.address))
+    }
+
+    /// A value that is a pointer to a named or numbered location: `&TAIL`, `&#3`; with tag bits, `&#3+1`.
+    pub(crate) fn pointer(&self, value: Value, size: u8) -> Option<String> {
+        let (address, tag) = pointed_to(value, size)?;
+        let label = self.label(address)?;
+        Some(if tag == 0 { format!("&{label}") } else { format!("&{label}+{tag}") })
+    }
+
+    /// The numbers of the locations that were named by their numbers.
+    pub(crate) fn into_mentioned(self) -> BTreeSet<usize> {
+        self.mentioned.into_inner()
+    }
+
+    fn label(&self, address: u64) -> Option<String> {
+        if let Some(name) = self.locations.names.get(&address) {
+            return Some(name.clone());
+        }
+        let number = *self.locations.numbers.get(&address)?;
+        self.mentioned.borrow_mut().insert(number);
+        Some(format!("#{number}"))
+    }
+}
+
+/// The target and the tag bits of a value that looks like a pointer. Programs and their heaps lie high in the lower half of the
+/// address space, where few other numbers are.
 fn pointed_to(value: Value, size: u8) -> Option<(u64, u64)> {
     let value = u64::try_from(value.0).ok().filter(|value| (1 << 40..1 << 47).contains(value))?;
     (size == 8).then_some((value & !7, value & 7))
 }
 
-/// The values that an event read or wrote.
+/// The values that an atomic access read or wrote.
 fn values(action: &Action) -> Vec<Value> {
     match action {
         Action::Load { value, .. } | Action::Store { value, .. } => vec![*value],
@@ -141,9 +163,9 @@ fn values(action: &Action) -> Vec<Value> {
     }
 }
 
-/// `my_crate::queue::TAIL.index` is `TAIL.index` to someone who reads one trace.
+/// A name without its modules: `my_crate::queue::TAIL.index` becomes `TAIL.index`.
 fn without_modules(name: &str) -> &str {
-    // Only the path before the first field or index: fields have no modules.
+    // Only the part before the first field or index can have modules.
     let end = name.find(['.', '[', '+', '<']).unwrap_or(name.len());
     match name[..end].rfind("::") {
         Some(at) => &name[at + 2..],

@@ -1,54 +1,84 @@
-//! The rows of the interleaving, before anybody decides where on the page they go.
+//! The interleaving as rows, independent of their layout.
 //!
-//! Calls are opened only as far as something happened inside them that concerns other threads; what a thread did to data
-//! of its own is folded into one row.
+//! A call has a row only if an event inside it concerns other threads; consecutive events that concern their own thread only are
+//! folded into one row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{Calls, Level, Lines, calls};
 use super::interest::{Interest, interest};
-use super::locations::Locations;
+use super::locations::{Locations, Naming};
 use super::tidy;
 use super::words::{self, Spelling};
 use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd};
 
-/// One row.
+/// One row of the interleaving.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) kind: RowKind,
     pub(crate) thread: u32,
-    /// How many calls it is inside of.
+    /// The number of enclosing calls that have rows.
     pub(crate) depth: usize,
-    /// The call that it alone happened inside of.
+    /// The call that contains this event only.
     pub(crate) within: Option<String>,
     pub(crate) text: String,
-    /// The line of code.
+    /// The numbers of the locations that the text mentions as `#1`.
+    pub(crate) numbers: BTreeSet<usize>,
+    /// The source line.
     pub(crate) line: Option<String>,
-    /// How many events it stands for.
+    /// The number of events that the row represents.
     pub(crate) events: u64,
 }
 
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
-    /// A call that the rows below it, one deeper, are inside of.
+    /// The call of a function; the rows inside it are one deeper.
     Call,
+    /// The call of a scenario's operation; the rows inside it are one deeper.
+    Operation,
+    /// The return of a scenario's operation.
+    Return,
     Event,
     /// Events that concern no other thread.
     Folded,
     Panic,
-    /// The running thread changes; `thread` is the new one.
+    /// A context switch; `thread` is the new one.
     Switch,
 }
 
-/// The rows of a failure's trace, in order.
+/// A text, and the numbers of the locations that it mentions.
+#[derive(Clone, Debug)]
+struct Phrase {
+    text: String,
+    numbers: BTreeSet<usize>,
+}
+
+impl Phrase {
+    fn of(locations: &Locations, text: impl FnOnce(&Naming<'_>) -> String) -> Phrase {
+        let naming = Naming::of(locations);
+        let text = text(&naming);
+        Phrase { text, numbers: naming.into_mentioned() }
+    }
+}
+
+impl From<String> for Phrase {
+    fn from(text: String) -> Phrase {
+        Phrase { text, numbers: BTreeSet::new() }
+    }
+}
+
+/// The rows of a failure's trace. `inside` separates the functions of a row for several calls.
 pub(crate) fn rows(failure: &Failure, locations: &Locations, inside: &str) -> Vec<Row> {
     let trace = &failure.trace;
     let lines = Lines::of(trace);
     let mut around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
     let mut texts = Vec::with_capacity(around.len());
     for (event, calls) in trace.events.iter().zip(&mut around) {
-        texts.push(words::event(&event.action, calls, locations, Spelling::Interleaved));
-        let is_locking = |function| words::locking(function, &event.action, locations).is_some();
+        let text = |naming: &Naming<'_>| words::event(&event.action, calls, naming, Spelling::Interleaved);
+        texts.push(Phrase::of(locations, text));
+        let naming = Naming::of(locations);
+        let is_locking = |function| words::locking(function, &event.action, &naming).is_some();
         if calls.in_std().is_some_and(is_locking) {
             // The text says what the call was for.
             calls.levels.truncate(calls.own);
@@ -79,7 +109,7 @@ pub(crate) fn rows(failure: &Failure, locations: &Locations, inside: &str) -> Ve
             looks && interest[at] == Interest::Own && builder.around[at].is_in_std()
         };
         if run > 0 && (at..at + run).all(plumbing) {
-            // What a lock looks at besides locking.
+            // Reads inside a lock of std that take no part in locking have no row.
             at += run;
         } else if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
             builder.folded(at, &interest[at..at + run]);
@@ -93,10 +123,10 @@ pub(crate) fn rows(failure: &Failure, locations: &Locations, inside: &str) -> Ve
     tidy::tidy(builder.rows)
 }
 
-/// For each event, how many of the calls around it tell nothing: the function that its thread began in and closures
-/// within that, or the function of the operation, which has a row already.
+/// For each event, the number of outer calls without a row: the function that its thread began in and closures within that, or the
+/// function of the operation, which has a row already.
 fn bases(events: &[Event], around: &[Calls]) -> Vec<usize> {
-    // An operation is a part of its own; part 0 is what a thread does outside of operations.
+    // Each operation is a part of its thread; part 0 is everything outside of operations.
     let mut parts = Vec::with_capacity(events.len());
     let mut current: BTreeMap<u32, usize> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
@@ -108,11 +138,11 @@ fn bases(events: &[Event], around: &[Calls]) -> Vec<usize> {
         }
         parts.push((event.thread, *part));
     }
-    // The calls common to all events of a part.
+    // The calls around all events of a part.
     let mut common: BTreeMap<(u32, usize), &[Level]> = BTreeMap::new();
     let mut always_deeper: BTreeMap<(u32, usize), bool> = BTreeMap::new();
     for ((part, calls), event) in parts.iter().zip(around).zip(events) {
-        // The call of an operation is made outside of it.
+        // The event `Call` is outside of its operation.
         if calls.own == 0 || matches!(event.action, Action::Call { .. }) {
             continue;
         }
@@ -137,23 +167,23 @@ struct Builder<'a> {
     locations: &'a Locations,
     /// The calls around each event.
     around: Vec<Calls>,
-    /// What each event did, in words.
-    texts: Vec<String>,
-    /// How many of the calls around each event tell nothing.
+    /// Each event in words.
+    texts: Vec<Phrase>,
+    /// The number of outer calls without a row, for each event.
     bases: Vec<usize>,
     threads: BTreeMap<u32, Open>,
     rows: Vec<Row>,
     inside: &'a str,
 }
 
-/// What is open in a thread's column.
+/// The calls and operations of a thread that have rows and have not returned.
 #[derive(Default)]
 struct Open {
-    /// The calls around the last event, without those around all events.
+    /// The calls around the last event, without its base.
     levels: Vec<Level>,
-    /// For each call row that is open, how many levels it reaches.
+    /// For each row of calls, the number of levels up to and including its own.
     reach: Vec<usize>,
-    /// Operations of the scenario that have not returned.
+    /// The number of operations that have not returned.
     operations: usize,
 }
 
@@ -164,12 +194,12 @@ impl Open {
 }
 
 impl Builder<'_> {
-    /// A row for the change to the thread of an event, if it is another than before.
+    /// Adds a row for the context switch before an event, if there is one.
     fn switch(&mut self, at: usize) {
         let events = &self.failure.trace.events;
         let event = &events[at];
         if at > 0 && events[at - 1].thread != event.thread {
-            let text = words::switch(self.failure, at, self.locations);
+            let text = Phrase::of(self.locations, |naming| words::switch(self.failure, at, naming));
             self.push(RowKind::Switch, event.thread, 0, text, None, 0);
         }
     }
@@ -184,7 +214,7 @@ impl Builder<'_> {
             Action::Call { .. } => {
                 self.close_all(thread);
                 let depth = self.depth(thread);
-                self.push(RowKind::Call, thread, depth, text, line, 1);
+                self.push(RowKind::Operation, thread, depth, text, line, 1);
                 self.threads.entry(thread).or_default().operations += 1;
                 return;
             }
@@ -192,16 +222,16 @@ impl Builder<'_> {
                 self.close_all(thread);
                 let open = self.threads.entry(thread).or_default();
                 open.operations = open.operations.saturating_sub(1);
-                RowKind::Event
+                RowKind::Return
             }
             Action::Begin | Action::End => {
                 self.close_all(thread);
-                // The row of the switch says it already.
-                let told = match event.action {
+                // The row of the context switch says the same.
+                let is_redundant = match event.action {
                     Action::Begin => at == 0 || events[at - 1].thread != thread,
                     _ => events.get(at + 1).is_some_and(|next| next.switch == Some(Switch::Finished)),
                 };
-                if told {
+                if is_redundant {
                     return;
                 }
                 RowKind::Event
@@ -217,7 +247,7 @@ impl Builder<'_> {
         self.push(kind, thread, depth, text, line, 1);
     }
 
-    /// A row for events that concern no other thread, named after the call they were all inside of.
+    /// Adds a row for events that concern no other thread, named after their common call.
     fn folded(&mut self, at: usize, interest: &[Interest]) {
         let run = interest.len();
         let all = |one: Interest| interest.iter().all(|interest| *interest == one);
@@ -227,7 +257,7 @@ impl Builder<'_> {
         for other in at + 1..at + run {
             same = common(&first[..same], &self.beyond_base(other));
         }
-        // Calls that are open, or that go on after these events, have rows of their own.
+        // Calls that are open, or that contain later events, have rows of their own.
         let known = self.threads.get(&thread).map_or(0, |open| common(&open.levels, &first));
         let next = self
             .next_of_thread(at + run - 1, thread)
@@ -248,10 +278,10 @@ impl Builder<'_> {
             () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
             () => format!("{name}({count}, nothing shared)"),
         };
-        self.push(RowKind::Folded, thread, depth, text, line, run as u64);
+        self.push(RowKind::Folded, thread, depth, text.into(), line, run as u64);
     }
 
-    /// Rows for the threads that wait at the end and whose last event does not say so.
+    /// Adds rows for the threads that are blocked at the end and whose last event is no wait.
     fn still_waiting(&mut self) {
         if !matches!(self.failure.kind, Kind::Deadlock | Kind::Livelock) {
             return;
@@ -262,13 +292,13 @@ impl Builder<'_> {
             let Some(last) = last.filter(|last| !matches!(last.action, Action::Wait { .. })) else {
                 continue;
             };
-            // Where its last event was tells nothing new.
+            // The line of the last event has been shown.
             let line = at.filter(|_| last.at != *at).and_then(|at| {
                 let lines = Lines::of(&self.failure.trace);
                 calls(&self.failure.trace, Some(at), &lines).line
             });
             let text = format!("waits for {}", words::target(on, awaited.as_ref()));
-            self.push(RowKind::Event, thread as u32, 0, text, line, 0);
+            self.push(RowKind::Event, thread as u32, 0, text.into(), line, 0);
         }
     }
 
@@ -277,8 +307,8 @@ impl Builder<'_> {
         levels[self.bases[at].min(levels.len())..].to_vec()
     }
 
-    /// Closes the calls that have been left before an event, and opens those that have been entered: in one row, unless
-    /// the thread will be seen to return from some of them.
+    /// Closes the calls that returned before an event, and adds a row for the new ones; two rows if a later event is inside some
+    /// of them only.
     fn open(&mut self, at: usize, levels: Vec<Level>) {
         let thread = self.failure.trace.events[at].thread;
         let open = self.threads.entry(thread).or_default();
@@ -301,12 +331,12 @@ impl Builder<'_> {
             let functions: Vec<&str> = levels[from..to].iter().map(|level| level.function.as_str()).collect();
             let text = functions.join(&format!(" {} ", self.inside));
             let depth = self.depth(thread);
-            self.push(RowKind::Call, thread, depth, text, levels[from].called_at.clone(), 0);
+            self.push(RowKind::Call, thread, depth, text.into(), levels[from].called_at.clone(), 0);
             self.threads.entry(thread).or_default().reach.push(to);
         }
     }
 
-    /// How many of the calls around an event are still around the thread's first event that is not inside all of them.
+    /// The number of calls around an event that also contain the thread's next event outside of the innermost one.
     fn returns_to(&self, at: usize, levels: &[Level]) -> Option<usize> {
         let thread = self.failure.trace.events[at].thread;
         let mut at = at;
@@ -319,7 +349,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The thread's next event that has a place in the code.
+    /// The thread's next event with a known call stack, within the same operation.
     fn next_of_thread(&self, at: usize, thread: u32) -> Option<usize> {
         let events = self.failure.trace.events[at + 1..].iter().zip(&self.around[at + 1..]);
         let ahead = events.take_while(|(event, _)| {
@@ -345,14 +375,16 @@ impl Builder<'_> {
         kind: RowKind,
         thread: u32,
         depth: usize,
-        text: String,
+        phrase: Phrase,
         line: Option<String>,
         events: u64,
     ) {
-        self.rows.push(Row { kind, thread, depth, within: None, text, line, events });
+        let Phrase { text, numbers } = phrase;
+        self.rows.push(Row { kind, thread, depth, within: None, text, numbers, line, events });
     }
 }
 
+/// The number of outer calls that two stacks have in common.
 fn common(one: &[Level], other: &[Level]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }

@@ -1,7 +1,7 @@
 //! Events, memory orders, values and threads in words.
 
 use super::calls::Calls;
-use super::locations::Locations;
+use super::locations::Naming;
 use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value, WaitingFor};
 
 /// The short name of a thread: `T1`.
@@ -19,15 +19,14 @@ pub(crate) enum Spelling {
 }
 
 /// An event in words: the meaning of a step of a std mutex, or else the event as a line of code.
-pub(crate) fn event(action: &Action, around: &Calls, locations: &Locations, spelling: Spelling) -> String {
-    let locking = around.in_std().and_then(|function| locking(function, action, locations));
-    locking.unwrap_or_else(|| spell(action, locations, spelling))
+pub(crate) fn event(action: &Action, around: &Calls, naming: &Naming<'_>, spelling: Spelling) -> String {
+    let locking = around.in_std().and_then(|function| locking(function, action, naming));
+    locking.unwrap_or_else(|| spell(action, naming, spelling))
 }
 
 /// An action as a line of code, where it has one.
-fn spell(action: &Action, locations: &Locations, spelling: Spelling) -> String {
-    let number =
-        |value: Value, size: u8| locations.pointer(value, size).unwrap_or_else(|| number(value, size));
+fn spell(action: &Action, naming: &Naming<'_>, spelling: Spelling) -> String {
+    let number = |value: Value, size: u8| naming.pointer(value, size).unwrap_or_else(|| number(value, size));
     let alone = spelling == Spelling::Alone;
     let goes_without_saying = |order: Order| !alone && order == Order::SeqCst;
     // A memory order as the only argument, and as a further one.
@@ -40,7 +39,7 @@ fn spell(action: &Action, locations: &Locations, spelling: Spelling) -> String {
     match action {
         Action::Load { place, order: by, value, newest } => {
             let (value, older) = (number(*value, place.size), older(newest, place.size));
-            format!("{}.load({}) -> {value}{older}", locations.name(place), only(*by))
+            format!("{}.load({}) -> {value}{older}", naming.name(place), only(*by))
         }
         Action::Store { place, order: by, value, newest } => {
             let overtaken = match newest.filter(|_| !alone) {
@@ -49,10 +48,10 @@ fn spell(action: &Action, locations: &Locations, spelling: Spelling) -> String {
                 }
                 None => String::new(),
             };
-            format!("{}.store({}{}){overtaken}", locations.name(place), number(*value, place.size), also(*by))
+            format!("{}.store({}{}){overtaken}", naming.name(place), number(*value, place.size), also(*by))
         }
         Action::Rmw { place, order: by, op, read, written } => {
-            let name = locations.name(place);
+            let name = naming.name(place);
             let (before, after) = (number(*read, place.size), number(*written, place.size));
             match operand(op, *read, *written, place.size) {
                 Some(operand) => {
@@ -67,7 +66,7 @@ fn spell(action: &Action, locations: &Locations, spelling: Spelling) -> String {
             let by = failure.filter(|_| alone).unwrap_or(*by);
             format!(
                 "{}.compare_exchange({}, {}{}) -> {result}({}){}",
-                locations.name(place),
+                naming.name(place),
                 number(*expected, size),
                 number(*new, size),
                 also(by),
@@ -77,7 +76,7 @@ fn spell(action: &Action, locations: &Locations, spelling: Spelling) -> String {
         }
         Action::Fence { order: by } => format!("fence({})", order(*by)),
         Action::Wait { place, expected, blocks, timeout_ns } => {
-            let (place, expected) = (locations.name(place), number(*expected, place.size));
+            let (place, expected) = (naming.name(place), number(*expected, place.size));
             let limit = timeout_ns.map(|ns| format!(", for {} at most", duration(ns))).unwrap_or_default();
             if *blocks {
                 format!("waits while {place} is {expected}{limit}")
@@ -85,16 +84,16 @@ fn spell(action: &Action, locations: &Locations, spelling: Spelling) -> String {
                 format!("does not wait: {place} is no longer {expected}")
             }
         }
-        Action::Woken { place, timed_out: true } => format!("times out waiting on {}", locations.name(place)),
-        Action::Woken { place, timed_out: false } => format!("wakes up ({})", locations.name(place)),
+        Action::Woken { place, timed_out: true } => format!("times out waiting on {}", naming.name(place)),
+        Action::Woken { place, timed_out: false } => format!("wakes up ({})", naming.name(place)),
         Action::Wake { place, woken } if woken.is_empty() => {
-            format!("wakes nobody ({})", locations.name(place))
+            format!("wakes nobody ({})", naming.name(place))
         }
         Action::Wake { place, woken } => {
             let woken: Vec<_> = woken.iter().map(|&thread| tag(thread)).collect();
-            format!("wakes {} ({})", woken.join(", "), locations.name(place))
+            format!("wakes {} ({})", woken.join(", "), naming.name(place))
         }
-        Action::Access { place, kind } => format!("{} {}", does(*kind), locations.name(place)),
+        Action::Access { place, kind } => format!("{} {}", does(*kind), naming.name(place)),
         Action::Allocate { size, .. } => format!("allocates {}", counted(*size, "byte")),
         Action::Free { .. } => "frees it".to_owned(),
         Action::Spawn { thread } => format!("spawns {}", tag(*thread)),
@@ -126,30 +125,30 @@ pub(crate) fn does(what: Did) -> &'static str {
 }
 
 /// The meaning of an event inside a function of std's mutex, whose values are private to the implementation.
-pub(crate) fn locking(function: &str, action: &Action, locations: &Locations) -> Option<String> {
+pub(crate) fn locking(function: &str, action: &Action, naming: &Naming<'_>) -> Option<String> {
     let locks = matches!(function, "Mutex::lock" | "Mutex::try_lock");
     let unlocks = function == "MutexGuard::drop";
     Some(match action {
         Action::Cas { place, expected, read, .. } if locks && read == expected => {
-            format!("locks {}", locations.name(place))
+            format!("locks {}", naming.name(place))
         }
-        Action::Cas { place, .. } if locks => format!("finds {} locked", locations.name(place)),
+        Action::Cas { place, .. } if locks => format!("finds {} locked", naming.name(place)),
         Action::Rmw { place, op, read, .. } if locks && op == "swap" => match read.0 {
-            0 => format!("locks {}", locations.name(place)),
-            _ => format!("finds {} locked", locations.name(place)),
+            0 => format!("locks {}", naming.name(place)),
+            _ => format!("finds {} locked", naming.name(place)),
         },
         Action::Rmw { place, op, written: Value(0), .. } if unlocks && op == "swap" => {
-            format!("unlocks {}", locations.name(place))
+            format!("unlocks {}", naming.name(place))
         }
         Action::Wait { place, blocks: true, timeout_ns: None, .. } if locks => {
-            format!("waits for {}", locations.name(place))
+            format!("waits for {}", naming.name(place))
         }
         _ => return None,
     })
 }
 
 /// The context switch before an event, and its reason.
-pub(crate) fn switch(failure: &Failure, at: usize, locations: &Locations) -> String {
+pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> String {
     let events = &failure.trace.events;
     let (before, event) = (&events[at - 1], &events[at]);
     let (from, to) = (tag(before.thread), tag(event.thread));
@@ -163,7 +162,7 @@ pub(crate) fn switch(failure: &Failure, at: usize, locations: &Locations) -> Str
     let end = failure.threads.get(before.thread as usize).map(|thread| &thread.end);
     let awaited = match (end, reason, &before.action) {
         (Some(ThreadEnd::Waiting { on, awaited, .. }), _, _) if last => Some(target(on, awaited.as_ref())),
-        (_, Switch::Blocked, Action::Wait { place, .. }) => Some(locations.name(place)),
+        (_, Switch::Blocked, Action::Wait { place, .. }) => Some(naming.name(place)),
         (_, Switch::Joining, _) => events[at..].iter().find_map(|event| match event.action {
             Action::Join { thread } if event.thread == before.thread => Some(tag(thread)),
             _ => None,

@@ -10,7 +10,7 @@ use crate::graph::{Edge, Graph};
 use crate::narrative::calls::{Calls, Lines, calls};
 use crate::narrative::diagnose;
 use crate::narrative::interest::{Interest, interest};
-use crate::narrative::locations::Locations;
+use crate::narrative::locations::{Locations, Naming};
 use crate::narrative::words::{self, Spelling};
 
 /// The largest number of boxes, except for the events of the diagnosis: a larger drawing cannot be read.
@@ -140,7 +140,7 @@ impl Picture {
             let (event, around) = (&events[number], &around[number]);
             EventBox {
                 column: threads.range(..event.thread).count(),
-                text: words::event(&event.action, around, &locations, Spelling::Alone),
+                text: words::event(&event.action, around, &Naming::of(&locations), Spelling::Alone),
                 line: around.line.clone(),
                 is_key: keys.contains(&number),
                 reads_initial: graph.nodes[number].read_index == Some(0),

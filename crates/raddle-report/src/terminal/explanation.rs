@@ -7,7 +7,7 @@ use crate::graph::repair::{Change, Repair};
 use crate::graph::{Edge, Effect, Graph};
 use crate::narrative::calls::{Lines, calls};
 use crate::narrative::diagnose;
-use crate::narrative::locations::Locations;
+use crate::narrative::locations::{Locations, Naming};
 use crate::narrative::words::{self, Spelling};
 use crate::page::{Line, Page, Paint};
 
@@ -243,7 +243,7 @@ impl Explanation<'_> {
     fn event(&self, event: usize) -> String {
         let event = &self.failure.trace.events[event];
         let around = calls(&self.failure.trace, event.at, &self.lines);
-        words::event(&event.action, &around, &self.locations, Spelling::Alone)
+        words::event(&event.action, &around, &Naming::of(&self.locations), Spelling::Alone)
     }
 
     fn line(&self, event: usize) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Where the rows of the interleaving go: a column for each thread, or one list where there is no room for columns.
+//! The section "interleaving": a column for each thread, or one list where columns would be too narrow.
 
 use crate::failure::Failure;
 use crate::narrative::locations::Locations;
@@ -6,28 +6,28 @@ use crate::narrative::rows::{Row, RowKind, rows};
 use crate::narrative::words;
 use crate::page::{Line, Page, Paint};
 
-/// Columns need room; below this width a list is easier to read.
+/// The smallest width of a page with columns; below, a list is easier to read.
 const MIN_WIDTH: usize = 60;
-/// More columns than this are too narrow for anything.
+/// The largest number of columns.
 const MAX_COLUMNS: usize = 4;
-/// A column is never wider than this, so that neighbours stay neighbours on a wide screen.
+/// The largest width of a column: neighbours stay close on a wide screen.
 const MAX_COLUMN: usize = 44;
-/// Columns closer than this cannot be told apart.
+/// The smallest distance at which columns can be told apart.
 const MIN_COLUMN: usize = 12;
-/// Columns this far apart are easy to tell apart.
+/// The distance at which columns are easy to tell apart.
 const COLUMN: usize = 24;
-/// The line that marks a change of threads ends here.
+/// The column at which the rule of a context switch ends.
 const MAX_RULE: usize = 100;
-/// A list names lines of code at this column, so that the eye finds them on a wide screen.
+/// The column at which source lines end in a list.
 const LIST_WIDTH: usize = 100;
-/// The page keeps this many rows: what led to the failure is at the end.
+/// The largest number of rows. The last ones are kept, because they led to the failure.
 const MAX_ROWS: usize = 150;
-/// More addresses than this are looked up in the failure file.
+/// The largest number of addresses in the legend; more are left to the failure file.
 const MAX_LEGEND: usize = 12;
-/// The column of source lines is never wider than this.
+/// The largest width of the column of source lines.
 const MAX_GUTTER: usize = 28;
 
-/// Prints how the threads were interleaved.
+/// Prints the interleaving of the threads.
 pub(super) fn print(failure: &Failure, page: &mut Page) {
     if failure.trace.events.is_empty() {
         return;
@@ -87,7 +87,7 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
         let from = start(row.thread) + indent(row, width);
         for (number, part) in body(row).wrap(width.saturating_sub(from)).into_iter().enumerate() {
             let mut line = Line::of(Paint::Plain, "  ");
-            // A line of code is named once for all that happens there in a row.
+            // A source line is printed once for consecutive rows.
             if number == 0 && row.line.as_deref() != shown {
                 line.push(Paint::Dim, tail(row.line.as_deref().unwrap_or_default(), gutter, glyphs.dots));
             }
@@ -97,7 +97,7 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
             }
             line.pad_to(from + if number == 0 { 0 } else { 2 });
             line.append(part);
-            // The lines of the threads to the right go on where the text has ended.
+            // The bars of the columns to the right continue after the text.
             for &thread in threads.iter().filter(|&&thread| start(thread) > start(row.thread)) {
                 if line.width() < start(thread) {
                     line.pad_to(start(thread));
@@ -110,8 +110,8 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
     }
 }
 
-/// How far apart the columns are. Only one thread acts in a row, so that a text may run over the columns to its right:
-/// the columns must be narrow enough for what the last ones have to say.
+/// The distance between columns. Each row belongs to one thread, so that its text may run over the columns to the right: columns
+/// are narrow enough for the texts of the last ones.
 fn column_width(rows: &[Row], threads: &[u32], room: usize) -> usize {
     let widest = (room / threads.len().max(1)).min(MAX_COLUMN);
     let fitting = |length: fn(&Body) -> usize| {
@@ -122,7 +122,7 @@ fn column_width(rows: &[Row], threads: &[u32], room: usize) -> usize {
         });
         columns.min().unwrap_or(widest).min(widest)
     };
-    // Every row on one line if that leaves the columns apart, else calls on lines of their own.
+    // Every row takes one line if the columns stay apart; otherwise calls take lines of their own.
     fitting(Body::width).max(fitting(Body::longest_part).min(COLUMN)).max(MIN_COLUMN)
 }
 
@@ -159,19 +159,18 @@ fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
         }
         let indent = 2 + tag + 3 + indent(row, width);
         let text = body(row);
-        // The line of code goes behind the event if there is room, else below it; and is named once for all that
-        // happens there in a row.
-        let place = row.line.as_deref().filter(|&line| Some(line) != shown).unwrap_or_default();
+        // The source line follows the event if there is room, or stands below. It is printed once for consecutive rows.
+        let source = row.line.as_deref().filter(|&line| Some(line) != shown).unwrap_or_default();
         shown = row.line.as_deref().or(shown);
-        let length = indent + text.width() + place.chars().count();
+        let length = indent + text.width() + source.chars().count();
         let fits = length + 2 <= width;
         let mut parts = text.wrap(width.saturating_sub(indent));
-        if let (true, false, Some(line)) = (fits, place.is_empty(), parts.last_mut()) {
+        if let (true, false, Some(line)) = (fits, source.is_empty(), parts.last_mut()) {
             line.push(Paint::Plain, " ".repeat(width.min(LIST_WIDTH).saturating_sub(length).max(2)));
-            line.push(Paint::Dim, place);
-        } else if !place.is_empty() {
-            let place = Line::of(Paint::Dim, format!("at {place}"));
-            parts.extend(place.wrap(width.saturating_sub(indent + 2), 0));
+            line.push(Paint::Dim, source);
+        } else if !source.is_empty() {
+            let source = Line::of(Paint::Dim, format!("at {source}"));
+            parts.extend(source.wrap(width.saturating_sub(indent + 2), 0));
         }
         for (number, part) in parts.into_iter().enumerate() {
             let mut line = Line::of(Paint::Plain, "  ");
@@ -187,23 +186,23 @@ fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
     }
 }
 
-/// Two spaces for each call, as long as there is room.
+/// The indent of a row: two columns for each call, within limits.
 fn indent(row: &Row, width: usize) -> usize {
     (2 * row.depth).min(width / 6)
 }
 
 fn body(row: &Row) -> Body {
     let paint = match row.kind {
-        RowKind::Call => Paint::Bold,
+        RowKind::Call | RowKind::Operation => Paint::Bold,
         RowKind::Folded => Paint::Dim,
         RowKind::Panic => Paint::Error,
-        RowKind::Event | RowKind::Switch => Paint::Thread(row.thread),
+        RowKind::Event | RowKind::Return | RowKind::Switch => Paint::Thread(row.thread),
     };
     let within = row.within.as_ref().map(|call| Line::of(Paint::Bold, call.clone()).with(Paint::Plain, ":"));
     Body { within, text: Line::of(paint, row.text.clone()) }
 }
 
-/// The text of a row: what happened, and the call that it alone happened inside of.
+/// The text of a row, with the call that contains this event only.
 struct Body {
     within: Option<Line>,
     text: Line,
@@ -214,7 +213,7 @@ impl Body {
         self.within.as_ref().map_or(0, |within| within.width() + 1) + self.text.width()
     }
 
-    /// The width that it takes if the call has a line of its own.
+    /// The width of the text if the call takes a line of its own.
     fn longest_part(&self) -> usize {
         match &self.within {
             Some(within) => within.width().max(2 + self.text.width()),
@@ -222,7 +221,7 @@ impl Body {
         }
     }
 
-    /// In one line if it fits, else with the call on a line of its own; lines after the first are to be indented by 2.
+    /// The text in one line if it fits, or with the call on a line of its own. Lines after the first are to be indented by 2.
     fn wrap(self, width: usize) -> Vec<Line> {
         let fits = self.width() <= width;
         let Some(mut line) = self.within else { return self.text.wrap(width, 2) };
@@ -237,18 +236,10 @@ impl Body {
     }
 }
 
-/// The addresses behind `#1`, `#2`, ..., for those who look at memory.
+/// Prints the addresses of the locations that rows mention as `#1`, `#2`, ..., for readers with a debugger.
 fn legend(locations: &Locations, rows: &[Row], page: &mut Page) {
     let mut numbered = locations.numbered();
-    let shown = |number: &str| {
-        rows.iter().any(|row| {
-            row.text.split('#').skip(1).any(|rest| {
-                let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-                &rest[..digits] == number
-            })
-        })
-    };
-    numbered.retain(|(number, _)| shown(&number.to_string()));
+    numbered.retain(|(number, _)| rows.iter().any(|row| row.numbers.contains(number)));
     if numbered.is_empty() || numbered.len() > MAX_LEGEND {
         return;
     }
@@ -257,7 +248,7 @@ fn legend(locations: &Locations, rows: &[Row], page: &mut Page) {
     page.wrapped(2, 2, Line::of(Paint::Dim, text.join(", ")));
 }
 
-/// The end of a text that is too long: the end of a path tells most.
+/// The last part of a text that is too long: the end of a path says most.
 fn tail(text: &str, width: usize, dots: &str) -> String {
     let length = text.chars().count();
     if length <= width {
