@@ -1,4 +1,4 @@
-//! Turns what the engine recorded into a [`Failure`]: addresses become source lines, functions and names.
+//! The translation of a recorded execution into a [`Failure`]: addresses become source lines, functions and names.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::holders::Holders;
 use crate::links::{Links, links};
 use crate::scenario;
 
-/// The failure that an execution is, with everything that debug information can add.
+/// The failure of an execution, with source lines, functions and names from debug information.
 pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
     let mut explainer = Explainer::new(program);
     let mut events = Vec::with_capacity(trace.events.len());
@@ -62,7 +62,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
     failure
 }
 
-/// The kind of failure that an outcome is, if it is one of the code under test.
+/// The class of an outcome; none if the outcome is no failure of the code under test.
 pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
     Some(match outcome {
         Outcome::Passed
@@ -87,7 +87,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
     })
 }
 
-/// One sentence for the person who reads the report.
+/// The message of the report: one sentence.
 fn message(found: &Found, threads: &[failure::Thread], place: Option<&Location>) -> String {
     let said =
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
@@ -144,7 +144,7 @@ const SIGABRT: i32 = 6;
 /// The size of a futex word in bytes.
 const FUTEX_SIZE: u8 = 4;
 
-/// The thread that did what the execution failed by, where one did.
+/// The thread that panicked, crashed, overflowed its stack or ended the process.
 fn thread(outcome: &Outcome) -> Option<ThreadId> {
     match outcome {
         Outcome::Panic { thread }
@@ -155,7 +155,7 @@ fn thread(outcome: &Outcome) -> Option<ThreadId> {
     }
 }
 
-/// Whether the outcome shows the failure, or only that a limit was reached.
+/// The strength of the evidence: a proof, or a limit that ended the execution.
 fn certainty(found: &Found) -> Certainty {
     let reason = match &found.outcome {
         Outcome::Endless => {
@@ -183,14 +183,16 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
+/// The state of a translation: interned frames and stacks, and the names of locations.
 pub(crate) struct Explainer<'a> {
     program: Option<&'a Program>,
     frames: Vec<Frame>,
     stacks: Vec<StackNode>,
     frame_ids: HashMap<Frame, u32>,
     stack_ids: HashMap<StackNode, u32>,
-    /// Frames of each code address, innermost inlined one first.
+    /// The frames of each code address, innermost inlined one first.
     symbols: HashMap<usize, Vec<u32>>,
+    /// The latest name of each address.
     names: HashMap<usize, String>,
 }
 
@@ -225,27 +227,27 @@ impl<'a> Explainer<'a> {
         let another = |newest: u128, value: u128| (newest != value).then_some(Value(newest));
         match &event.action {
             &Action::Load { address, size, order: by, value, newest } => failure::Action::Load {
-                place: self.place(event, address, size),
+                place: self.accessed(event, address, size),
                 order: order(by),
                 value: Value(value),
                 newest: another(newest, value),
             },
             &Action::Store { address, size, order: by, value, newest } => failure::Action::Store {
-                place: self.place(event, address, size),
+                place: self.accessed(event, address, size),
                 order: order(by),
                 value: Value(value),
                 newest: another(newest, value),
             },
             &Action::Rmw { address, size, order: by, op, read, written } => failure::Action::Rmw {
-                place: self.place(event, address, size),
+                place: self.accessed(event, address, size),
                 order: order(by),
                 op: op.name().to_owned(),
                 read: Value(read),
                 written: Value(written),
             },
             &Action::Cas { address, size, order: by, expected, new, read, newest } => {
-                let place = self.place(event, address, size);
-                // The compiler may have made a loop around a compare-exchange of what the source calls `fetch_max`.
+                let place = self.accessed(event, address, size);
+                // The compiler may have expanded a read-modify-write such as `fetch_max` to a loop around a compare-exchange.
                 match self.expanded(&event.stack) {
                     Some(op) => failure::Action::Rmw {
                         place,
@@ -267,19 +269,20 @@ impl<'a> Explainer<'a> {
             }
             &Action::Fence { order: by } => failure::Action::Fence { order: order(by) },
             &Action::Wait { address, expected, blocks, timeout } => failure::Action::Wait {
-                place: self.place(event, address, FUTEX_SIZE),
+                place: self.accessed(event, address, FUTEX_SIZE),
                 expected: Value(expected.into()),
                 blocks,
                 timeout_ns: timeout,
             },
             &Action::Woken { address, timed_out } => {
-                failure::Action::Woken { place: self.place(event, address, FUTEX_SIZE), timed_out }
+                failure::Action::Woken { place: self.accessed(event, address, FUTEX_SIZE), timed_out }
             }
-            Action::Wake { address, woken } => {
-                failure::Action::Wake { place: self.place(event, *address, FUTEX_SIZE), woken: widen(woken) }
-            }
+            Action::Wake { address, woken } => failure::Action::Wake {
+                place: self.accessed(event, *address, FUTEX_SIZE),
+                woken: widen(woken),
+            },
             &Action::Access { address, size, kind } => failure::Action::Access {
-                place: self.place(event, address, size.min(255) as u8),
+                place: self.accessed(event, address, size.min(255) as u8),
                 kind: fault::did(kind),
             },
             &Action::Allocate { address, size } => {
@@ -311,6 +314,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
+    /// The read-modify-write that a compare-exchange with this stack was expanded from.
     fn expanded(&self, stack: &[CallFrame]) -> Option<&'static str> {
         let program = self.program?;
         stack.iter().take(8).find_map(|frame| match program.classify(frame.return_address as u64) {
@@ -319,7 +323,8 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    fn place(&mut self, event: &trace::Event, address: usize, size: u8) -> Location {
+    /// The location that an event accesses. The name recorded with the event becomes the latest one of the address.
+    fn accessed(&mut self, event: &trace::Event, address: usize, size: u8) -> Location {
         if let Some(name) = &event.name {
             self.names.insert(address, name.clone());
         }
@@ -447,13 +452,13 @@ fn primitive_of(function: &str) -> Option<Primitive> {
     })
 }
 
-/// The order of a compare-exchange that failed.
+/// The failure ordering of a compare-exchange that failed.
 fn failure_order(event: &trace::Event) -> Option<Order> {
     event.links.touched.filter(|touched| touched.made.is_none()).map(|touched| touched.order)
 }
 
-/// Whether a frame is Raddle's: the machine below the code under test, or the closure's caller above it. Intercepted
-/// symbols have no path of their own (`syscall`), so their files tell.
+/// Whether a frame is Raddle's own: the engine below the code under test, or the caller of the closure. Intercepted symbols such as
+/// `syscall` have no path and are recognised by their files.
 fn is_ours(frame: &Frame) -> bool {
     let function = frame.function.trim_start_matches('<');
     let file = frame.file.as_deref().unwrap_or("");

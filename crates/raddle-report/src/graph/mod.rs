@@ -13,7 +13,7 @@
 //! - `repair`: the memory orders and fences that would have forbidden the execution.
 //! - `diagnosis`: cycles, races and repairs of one failure.
 //!
-//! **Invariant:** this module knows the failure model only. Whoever needs source lines passes them in.
+//! **Invariant:** this module knows the failure model only. Its callers pass in source lines.
 
 pub(crate) mod axioms;
 pub(crate) mod cycle;

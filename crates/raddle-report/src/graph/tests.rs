@@ -1,10 +1,10 @@
-//! The axioms against their definition: relations as sets of pairs, put together as the paper writes them.
+//! The axioms against their definition: relations as sets of pairs, composed as in the paper.
 
 use super::axioms::{HappensBefore, Strengthening};
 use super::{Effect, Graph, Node};
 use crate::failure::Order;
 
-/// Numbers that look random.
+/// A linear congruential generator.
 struct Dice(u64);
 
 impl Dice {
@@ -16,8 +16,7 @@ impl Dice {
 
 const ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
 
-/// An execution of a few threads, events and locations, whose reads and modification orders are anything at all, as long as reads
-/// come after what they read.
+/// A random execution of a few threads, events and locations. Every read comes after its source; modification orders are arbitrary.
 fn execution(dice: &mut Dice) -> Graph {
     let mut graph =
         Graph { locations: vec![Vec::new(); 2], initial_readers: vec![Vec::new(); 2], ..Graph::default() };
@@ -32,7 +31,7 @@ fn execution(dice: &mut Dice) -> Graph {
         match dice.roll(7) {
             0 | 1 => {
                 node.effect = Effect::Store(order);
-                // Not between a read-modify-write and what it read.
+                // Not between a read-modify-write and its source.
                 let free = |&rank: &usize| {
                     let next: Option<&usize> = writes.get(rank);
                     next.is_none_or(|&next| !matches!(graph.nodes[next].effect, Effect::Rmw(_)))
@@ -42,7 +41,7 @@ fn execution(dice: &mut Dice) -> Graph {
             }
             2 => {
                 node.effect = Effect::Rmw(order);
-                // Nothing else may have read the same and written.
+                // Two read-modify-writes cannot have the same source.
                 let rank = writes.len();
                 node.rf = rank.checked_sub(1).map(|last| writes[last]);
                 writes.push(number);
@@ -58,7 +57,7 @@ fn execution(dice: &mut Dice) -> Graph {
         graph.threads.entry(thread).or_default().push(number);
         graph.nodes.push(node);
     }
-    // Ranks, now that all writes are there.
+    // The indices in modification order, now that all writes are there.
     for location in 0..2 {
         for (rank, &write) in graph.locations[location].clone().iter().enumerate() {
             graph.nodes[write].write_index = Some(rank + 1);
@@ -91,7 +90,7 @@ impl Pairs {
         Pairs::of(self.0.len(), |a, b| self.0[a][b] || other.0[a][b])
     }
 
-    /// Or the same event.
+    /// The reflexive closure.
     fn maybe(&self) -> Pairs {
         Pairs::of(self.0.len(), |a, b| a == b || self.0[a][b])
     }
@@ -113,7 +112,7 @@ impl Pairs {
     }
 }
 
-/// Whether RC11 allows the execution, by the book.
+/// Whether the execution is RC11-consistent, by the definition.
 fn is_consistent(graph: &Graph, strengthening: &Strengthening) -> bool {
     let nodes = &graph.nodes;
     let n = nodes.len();
@@ -180,7 +179,7 @@ fn the_axioms_are_those_of_the_paper() {
     assert!(counts.iter().all(|&count| count > 400), "one-sided: {counts:?}");
 }
 
-/// A fence that is not there is the same as one that is.
+/// An inserted fence has the effect of a recorded one.
 #[test]
 fn a_fence_before_an_event_is_a_fence() {
     let mut dice = Dice(42);
@@ -200,7 +199,7 @@ fn a_fence_before_an_event_is_a_fence() {
     }
 }
 
-/// The execution with one more event, right before another.
+/// The execution with a fence as an event right before another event.
 fn insert_fence(graph: &Graph, before: usize, order: Order) -> Graph {
     let moved = |event: usize| event + usize::from(event >= before);
     let thread = graph.nodes[before].thread;

@@ -166,7 +166,7 @@ impl Explanation<'_> {
                 notes.push(note);
             }
         }
-        // With an rf edge in the walk, synchronisation is what is missing, and the other note would distract.
+        // With an rf edge in the walk, synchronisation is missing, and the other note would distract.
         if notes.len() > 1 && steps.iter().any(|step| step.1 == Edge::Rf) {
             notes.retain(|note| note != STORE_LOAD_NOTE);
         }

@@ -1,4 +1,4 @@
-//! A failure as a page in the terminal: what went wrong, who waits for whom, and how it came about.
+//! The report in the terminal. Each section of the page has a file.
 
 mod explanation;
 mod fault;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::narrative::starter;
 use crate::page::{Page, Style};
 
-/// Renders a failure; `file` is where it was written, for the line that tells how to replay it.
+/// Renders the report of a failure. `file` is the path of the failure file, for the command that replays it.
 ///
 /// ```
 /// # let example = include_str!("../../tests/example.json");
@@ -43,8 +43,8 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     page.finish()
 }
 
-/// Renders why a failing execution was possible: which of its reads and writes no order explains, which synchronisation is
-/// missing, and which memory orders would have ruled it out. Empty if there is nothing to explain.
+/// Renders the diagnosis of a failing execution: cycles of reads and writes, missing synchronisation, and the memory orders that
+/// would have forbidden the execution. Empty if there is nothing to explain.
 pub fn render_why(failure: &Failure, style: Style) -> String {
     let mut page = Page::new(style);
     explanation::print(failure, &mut page);
