@@ -2,13 +2,13 @@
 //!
 //! The terminal and the pictures render the same narrative.
 //!
-//! - [`calls`]: the calls around an event, and its line of source code.
-//! - [`locations`]: the names of memory locations, and the locations that threads share.
-//! - [`interest`]: the events that concern more than their own thread.
-//! - [`words`]: events, memory orders, values and threads in words.
-//! - [`rows`]: the interleaving as rows, before a renderer lays them out.
+//! - `calls`: the calls around an event, and its line of source code.
+//! - `locations`: the names of memory locations, and the locations that threads share.
+//! - `interest`: the events that concern more than their own thread.
+//! - `words`: events, memory orders, values and threads in words.
+//! - `rows`: the interleaving as rows, before a renderer lays them out.
 //! - `tidy`: fewer rows that say the same.
-//! - [`starter`]: scenarios without the thread that only starts the others.
+//! - `starter`: scenarios without the thread that only starts the others.
 //!
 //! **Invariant:** nothing here knows colours, widths or files.
 
