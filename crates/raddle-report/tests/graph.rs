@@ -1,4 +1,4 @@
-//! What is told about executions under weak memory, and how they are drawn.
+//! The diagnosis of executions under weak memory, and their drawings.
 
 mod samples;
 
@@ -125,7 +125,7 @@ fn what_cannot_be_drawn_is_said() {
     assert_eq!(render_graph(&failure, WIDE), Err(NoGraph::NoTrace));
 }
 
-/// A long execution keeps its end, and what explains it.
+/// The drawing of a long execution keeps the end and the diagnosis.
 #[test]
 fn long_executions_are_cut() {
     let mut failure = samples::message_passing(Order::Relaxed, Order::Relaxed);

@@ -70,7 +70,7 @@ impl Sample {
         self
     }
 
-    /// The thread that did it.
+    /// The thread that failed.
     pub(crate) fn by(mut self, thread: u32) -> Sample {
         self.failure.thread = Some(thread);
         self
@@ -91,7 +91,7 @@ impl Sample {
         self
     }
 
-    /// One more step of what went wrong with memory, in a block of 32 bytes.
+    /// One more step towards a memory error.
     pub(crate) fn step(mut self, thread: u32, stack: &str, did: Did, address: u64, size: u64) -> Sample {
         let at = self.stack(stack);
         let fault = self.failure.fault.get_or_insert_default();
@@ -122,19 +122,19 @@ impl Sample {
         });
     }
 
-    /// The last event reads this write.
+    /// The last event reads from this write.
     pub(crate) fn reads(mut self, write: Write) -> Sample {
         self.failure.trace.events.last_mut().unwrap().reads_from = Some(write);
         self
     }
 
-    /// The last event's write comes right after this one.
+    /// The last event's write immediately follows this one in modification order.
     pub(crate) fn overwrites(mut self, write: Write) -> Sample {
         self.failure.trace.events.last_mut().unwrap().overwrites = Some(write);
         self
     }
 
-    /// The last event is the first of its thread to know of these.
+    /// These events synchronise with the last event.
     pub(crate) fn knows(mut self, events: &[u32]) -> Sample {
         self.failure.trace.events.last_mut().unwrap().synchronises_with = events.to_vec();
         self
@@ -519,7 +519,7 @@ pub(crate) fn long_trace() -> Failure {
     sample.done()
 }
 
-/// Two threads, which have events 3 and 4; those that follow begin with 5.
+/// Two threads whose first events are 3 and 4; further events begin with 5.
 fn two_threads(test: &str, kind: Kind, message: &str) -> Sample {
     let main = |line: u32| format!("{test} tests/weak.rs:{line}");
     Sample::new(test, kind, message)
@@ -543,7 +543,7 @@ fn panic() -> Action {
     Action::Panic { message: "assertion failed".to_owned() }
 }
 
-/// A message and a flag, with these orders of the flag.
+/// Message passing, with these memory orders of the flag.
 pub(crate) fn message_passing(released: Order, acquired: Order) -> Failure {
     use Order::*;
     use Write::*;
@@ -561,7 +561,7 @@ pub(crate) fn message_passing(released: Order, acquired: Order) -> Failure {
         .done()
 }
 
-/// Two flags, each raised before the other is looked at.
+/// Store buffering: each thread sets its flag before it reads the other's.
 pub(crate) fn store_buffering(fence: bool) -> Failure {
     use Order::*;
     use Write::*;
@@ -626,7 +626,7 @@ pub(crate) fn sequence_lock() -> Failure {
         .done()
 }
 
-/// Two threads that write two places in opposite orders, and end with the first write of each.
+/// Two threads that write two locations in opposite orders; the first write of each thread is last in modification order.
 pub(crate) fn opposite_writes() -> Failure {
     use Order::*;
     use Write::*;
@@ -684,7 +684,7 @@ pub(crate) fn unrelated_accesses() -> Failure {
     .done()
 }
 
-/// Like message passing, but the message is read before it was written; recorded in another order.
+/// Message passing that reads the message before it is written, recorded in another order.
 pub(crate) fn crooked() -> Failure {
     use Order::*;
     use Write::*;
@@ -702,7 +702,7 @@ pub(crate) fn crooked() -> Failure {
         .done()
 }
 
-/// A thread that does not come to its next event.
+/// A thread that runs too long without an event.
 pub(crate) fn time_limit() -> Failure {
     Sample::new("clock::slow", Kind::TimeLimit, "the execution did not end in time")
         .limit("the execution was ended when its time was over")
@@ -712,7 +712,7 @@ pub(crate) fn time_limit() -> Failure {
         .done()
 }
 
-/// A thread ends the process while another does what was recorded last.
+/// A thread that ends the process while another has the last event.
 pub(crate) fn exit() -> Failure {
     let end =
         "server::stop::{closure}::{closure} tests/server.rs:12 > std::process::exit std/src/process.rs:2400";
