@@ -40,8 +40,6 @@ pub(crate) struct Graph {
     pub(crate) threads: BTreeMap<u32, Vec<usize>>,
     /// The writes to each location, in modification order. The initial value has index 0, these writes have indices from 1.
     pub(crate) locations: Vec<Vec<usize>>,
-    /// The reads of each location's initial value.
-    pub(crate) initial_readers: Vec<Vec<usize>>,
 }
 
 /// A node: one event, reduced to its effect on memory.
@@ -191,7 +189,6 @@ impl Graph {
                 }
                 Some(Write::Initial) => {
                     let location = *initial.entry(address).or_insert_with(|| self.new_location());
-                    self.initial_readers[location].push(number);
                     let node = &mut self.nodes[number];
                     (node.location, node.read_index) = (Some(location), Some(0));
                 }
@@ -202,7 +199,6 @@ impl Graph {
 
     fn new_location(&mut self) -> usize {
         self.locations.push(Vec::new());
-        self.initial_readers.push(Vec::new());
         self.locations.len() - 1
     }
 

@@ -18,8 +18,7 @@ const ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Orde
 
 /// A random execution of a few threads, events and locations. Every read comes after its source; modification orders are arbitrary.
 fn execution(dice: &mut Dice) -> Graph {
-    let mut graph =
-        Graph { locations: vec![Vec::new(); 2], initial_readers: vec![Vec::new(); 2], ..Graph::default() };
+    let mut graph = Graph { locations: vec![Vec::new(); 2], ..Graph::default() };
     let (threads, events) = (2 + dice.roll(2), 4 + dice.roll(5));
     for number in 0..events {
         let thread = dice.roll(threads) as u32;
