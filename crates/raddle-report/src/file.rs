@@ -1,6 +1,6 @@
-//! The failure file: [`Failure`] as JSON, laid out for people to read and for version control to compare.
-//!
-//! The format is described in `FORMAT.md` beside this crate's sources.
+//! The failure file: reading, writing and errors. The format is described in `FORMAT.md` beside this crate's sources.
+
+mod layout;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,48 +10,50 @@ use std::{fmt, fs};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use crate::failure::{FORMAT, Failure, Write};
+use crate::failure::{FORMAT, Failure, ThreadEnd, WaitingFor, Write};
 
-/// Why a failure file could not be read. Every message is one sentence that says what to do.
+use layout::Layout;
+
+/// An error in reading a failure file. Every message is one sentence that says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
-    /// There is no such file.
+    /// The file does not exist.
     Missing {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
     },
-    /// The system would not read it.
+    /// The system refused to read the file.
     Unreadable {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
-    /// It is not JSON, or only the beginning of some.
+    /// The file is not JSON, or is truncated.
     NotJson {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// Where it stops being JSON.
+        /// The syntax error.
         error: serde_json::Error,
     },
-    /// It is JSON, but nothing that Raddle wrote.
+    /// The file is JSON, but not a failure file.
     Foreign {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
     },
-    /// It is a failure file, but a part of it is missing or wrong.
+    /// A part of the failure file is missing or invalid.
     Damaged {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// What is wrong.
+        /// The missing or invalid part.
         error: serde_json::Error,
     },
-    /// A newer Raddle wrote it.
+    /// The file has the format of a newer version.
     Newer {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// Its format.
+        /// The version of the file.
         format: u64,
     },
 }
@@ -74,7 +76,7 @@ impl Failure {
         parse(path, &bytes)
     }
 
-    /// Writes the failure to a new file in a directory, which is made if need be, and returns the file's path.
+    /// Writes the failure to a new file in a directory and returns the file's path. A missing directory is created.
     ///
     /// The file is named after the test, and numbered if that name is taken by another failure: no file is ever
     /// overwritten, and none is ever seen half written.
@@ -88,10 +90,10 @@ impl Failure {
         let mut file = fs::File::create(&temporary)?;
         file.write_all(self.to_json().as_bytes())?;
         drop(file);
-        let placed = place(&temporary, dir, &name);
-        // Where placing it moved it, it is gone already.
+        let published = publish(&temporary, dir, &name);
+        // An error means that `publish` has renamed the file.
         let _ = fs::remove_file(&temporary);
-        placed
+        published
     }
 
     /// The text of the failure file.
@@ -154,7 +156,7 @@ impl std::error::Error for FileError {
     }
 }
 
-/// What every version of the format has: enough to know that a file is ours.
+/// The fields that every version of the format has, by which a failure file is recognised.
 #[derive(Deserialize)]
 struct Header {
     format: u64,
@@ -179,10 +181,22 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Failure, FileError> {
         serde_json::from_slice(bytes).map_err(|error| FileError::Damaged { path: path(), error })?;
     check(&failure)
         .map_err(|what| FileError::Damaged { path: path(), error: serde::de::Error::custom(what) })?;
-    Ok(failure)
+    Ok(upgraded(failure))
 }
 
-/// Checks what readers rely on: every index is within its list, and stacks end.
+/// Adds the typed target of joins, which older versions wrote in words only.
+fn upgraded(mut failure: Failure) -> Failure {
+    for thread in &mut failure.threads {
+        if let ThreadEnd::Waiting { on, awaited: awaited @ None, held_by: Some(holder), .. } = &mut thread.end
+        {
+            let join = WaitingFor::Thread(*holder);
+            *awaited = (*on == join.to_string()).then_some(join);
+        }
+    }
+    failure
+}
+
+/// Checks the invariants of the model: every index is within its list, and stacks end.
 fn check(failure: &Failure) -> Result<(), String> {
     let trace = &failure.trace;
     for (index, node) in trace.stacks.iter().enumerate() {
@@ -205,7 +219,7 @@ fn check(failure: &Failure) -> Result<(), String> {
         }
     }
     let waits = failure.threads.iter().filter_map(|thread| match thread.end {
-        crate::failure::ThreadEnd::Waiting { at, .. } => at,
+        ThreadEnd::Waiting { at, .. } => at,
         _ => None,
     });
     let stacks = trace.events.iter().filter_map(|event| event.at).chain(waits);
@@ -215,7 +229,7 @@ fn check(failure: &Failure) -> Result<(), String> {
     }
 }
 
-/// A file name that every system takes, made from a test's name.
+/// A portable file name, made from a test's name.
 fn safe_name(test: &str) -> String {
     let mut name = String::new();
     for c in test.chars() {
@@ -232,8 +246,8 @@ fn safe_name(test: &str) -> String {
     if name.is_empty() { "failure".to_owned() } else { name.to_owned() }
 }
 
-/// Gives a finished temporary file the first name that is free.
-fn place(temporary: &Path, dir: &Path, name: &str) -> io::Result<PathBuf> {
+/// Gives a complete temporary file the first free name.
+fn publish(temporary: &Path, dir: &Path, name: &str) -> io::Result<PathBuf> {
     for number in 1_u32.. {
         let path = match number {
             1 => dir.join(format!("{name}.json")),
@@ -260,98 +274,7 @@ fn place(temporary: &Path, dir: &Path, name: &str) -> io::Result<PathBuf> {
     unreachable!("there are fewer than 2^32 files in a directory")
 }
 
-/// Whether the failure is on file already: tests are repeatable, and so are their failures.
+/// Whether two files have equal contents. Tests are deterministic, so that a failure is often on file already.
 fn same_content(one: &Path, other: &Path) -> bool {
     matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
-}
-
-/// Lays JSON out with one line per field, thread, event and frame, and everything within them on that line.
-#[derive(Default)]
-struct Layout {
-    /// For each container that is open, whether its parts have lines of their own.
-    open: Vec<bool>,
-    /// The key last written, which decides how the value after it is laid out.
-    key: String,
-    in_key: bool,
-}
-
-impl Layout {
-    fn begin(&mut self) {
-        let lines = match self.open.len() {
-            0 => true,
-            1 => matches!(self.key.as_str(), "threads" | "scenario" | "trace"),
-            2 => matches!(self.key.as_str(), "events" | "frames"),
-            _ => false,
-        };
-        // Only the parts of a container that itself has lines can have lines.
-        self.open.push(lines && self.open.last().is_none_or(|&outer| outer));
-        self.key.clear();
-    }
-
-    fn line<W: ?Sized + io::Write>(&self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b"\n")?;
-        for _ in &self.open {
-            writer.write_all(b" ")?;
-        }
-        Ok(())
-    }
-
-    fn part<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if !first {
-            writer.write_all(b",")?;
-        }
-        if self.open.last() == Some(&true) { self.line(writer) } else { Ok(()) }
-    }
-
-    fn end<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.open.pop() == Some(true) { self.line(writer) } else { Ok(()) }
-    }
-}
-
-impl serde_json::ser::Formatter for Layout {
-    fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.begin();
-        writer.write_all(b"[")
-    }
-
-    fn end_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.end(writer)?;
-        writer.write_all(b"]")
-    }
-
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.part(writer, first)
-    }
-
-    fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.begin();
-        writer.write_all(b"{")
-    }
-
-    fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.end(writer)?;
-        writer.write_all(b"}")
-    }
-
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.key.clear();
-        self.in_key = true;
-        self.part(writer, first)
-    }
-
-    fn end_object_key<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        self.in_key = false;
-        Ok(())
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(if self.open.last() == Some(&true) { b": " } else { b":" })
-    }
-
-    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
-        if self.in_key {
-            self.key.push_str(text);
-        }
-        writer.write_all(text.as_bytes())
-    }
 }

@@ -5,7 +5,7 @@ mod samples;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use raddle_report::{Failure, FileError};
+use raddle_report::{Failure, FileError, Style, render};
 
 /// The example of `FORMAT.md`.
 const EXAMPLE: &str = include_str!("example.json");
@@ -125,6 +125,21 @@ fn what_cannot_be_read_is_explained_in_one_sentence() {
     let missing = Failure::read(&dir.join("missing.json")).unwrap_err();
     assert!(matches!(missing, FileError::Missing { .. }));
     assert!(matches!(Failure::read(&dir).unwrap_err(), FileError::Unreadable { .. }));
+}
+
+/// Versions before `awaited` wrote the targets of waits in words only.
+#[test]
+fn waits_of_older_versions_are_read() {
+    let written = samples::deadlock().to_json();
+    let mut old: serde_json::Value = serde_json::from_str(&written).unwrap();
+    for thread in old["threads"].as_array_mut().unwrap() {
+        thread["end"]["waiting"].as_object_mut().unwrap().remove("awaited").unwrap();
+    }
+    let path = directory("old").join("old.json");
+    fs::write(&path, old.to_string()).unwrap();
+    let style = Style { width: 110, colour: false, unicode: true };
+    let page = render(&Failure::read(&path).unwrap(), style, None);
+    assert_eq!(page, render(&samples::deadlock(), style, None));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! What is told about executions under weak memory, and how they are drawn.
+//! The diagnosis of executions under weak memory, and their drawings.
 
 mod samples;
 
 use raddle_report::failure::{Failure, FoundBy, Order};
-use raddle_report::graph::straighten;
+use raddle_report::graph::linearise;
 use raddle_report::{NoGraph, Style, render, render_graph, render_why, to_dot, to_svg};
 
 const WIDE: Style = Style { width: 110, colour: false, unicode: true };
@@ -51,24 +51,24 @@ fn nothing_is_claimed_where_nothing_is_wrong() {
     assert_eq!(why(&samples::unordered_accesses(Order::Release)), "");
     assert_eq!(why(&samples::lost_update()), "");
     let mut interleaved = samples::crooked();
-    straighten(&mut interleaved);
+    linearise(&mut interleaved);
     assert_eq!(why(&interleaved), "");
 }
 
 #[test]
 fn an_interleaving_is_shown_as_one() {
     let mut failure = samples::crooked();
-    straighten(&mut failure);
-    insta::assert_snapshot!("straightened", fits(render(&failure, WIDE, None), WIDE));
+    linearise(&mut failure);
+    insta::assert_snapshot!("linearised", fits(render(&failure, WIDE, None), WIDE));
     let again = failure.clone();
-    straighten(&mut failure);
-    assert_eq!(failure, again, "what is straight stays as it is");
+    linearise(&mut failure);
+    assert_eq!(failure, again, "a linear extension stays as it is");
 }
 
 #[test]
 fn what_is_missed_is_named_anew() {
     let mut failure = samples::message_passing(Order::Relaxed, Order::Relaxed);
-    straighten(&mut failure);
+    linearise(&mut failure);
     assert!(render(&failure, WIDE, None).contains("an older value: the newest is 42"));
 }
 
@@ -125,7 +125,7 @@ fn what_cannot_be_drawn_is_said() {
     assert_eq!(render_graph(&failure, WIDE), Err(NoGraph::NoTrace));
 }
 
-/// A long execution keeps its end, and what explains it.
+/// The drawing of a long execution keeps the end and the diagnosis.
 #[test]
 fn long_executions_are_cut() {
     let mut failure = samples::message_passing(Order::Relaxed, Order::Relaxed);

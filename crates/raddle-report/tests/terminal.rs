@@ -1,10 +1,11 @@
-//! What a person sees, for every kind of failure and terminal.
+//! The report in the terminal, for every kind of failure and terminal.
 
 mod samples;
 
 use std::path::Path;
 
-use raddle_report::{Failure, Style, render};
+use raddle_report::failure::{Action, Order, Primitive, Switch, ThreadEnd, WaitingFor};
+use raddle_report::{Failure, Kind, Style, render};
 
 const WIDE: Style = Style { width: 110, colour: false, unicode: true };
 
@@ -43,13 +44,13 @@ fn livelock() {
     insta::assert_snapshot!(page(&samples::livelock(), WIDE));
 }
 
-/// What is not proven says so.
+/// A failure without proof says so.
 #[test]
 fn time_limit() {
     insta::assert_snapshot!(page(&samples::time_limit(), WIDE));
 }
 
-/// The thread that did it is named, not the one that was recorded last.
+/// The thread that failed is named, not the one with the last event.
 #[test]
 fn exit() {
     insta::assert_snapshot!(page(&samples::exit(), WIDE));
@@ -68,7 +69,7 @@ fn scenario() {
 #[test]
 fn explained_scenario() {
     let mut failure = samples::scenario();
-    failure.kind = raddle_report::Kind::IncorrectResults;
+    failure.kind = Kind::IncorrectResults;
     failure.reasons = vec![
         "the order that explains most: push(1) -> (), T1 push(2) -> (), T1 pop() -> Some(1)".into(),
         "what can come next does not fit (the state is then [2]):".into(),
@@ -124,6 +125,36 @@ fn ascii() {
 #[test]
 fn long_trace() {
     insta::assert_snapshot!(page(&samples::long_trace(), WIDE));
+}
+
+/// A thread may wait for a lock without an event there; the event that took the lock is shown all the same.
+#[test]
+fn the_taking_of_an_awaited_lock_is_shown() {
+    let lock = || samples::unnamed(0x7000);
+    let target = WaitingFor::Primitive { kind: Primitive::Mutex, place: lock() };
+    let failure = samples::Sample::new("lock::forgotten", Kind::Deadlock, "a thread waits for ever")
+        .thread(None, ThreadEnd::Finished)
+        .thread(None, ThreadEnd::waiting(target, Some(0), None))
+        .event(0, "lock::forgotten tests/lock.rs:5", Action::Spawn { thread: 1 })
+        .event(0, "lock::forgotten tests/lock.rs:6", samples::cas(lock(), Order::Acquire, 0, 1, 0))
+        .event(0, "lock::forgotten tests/lock.rs:7", samples::store(samples::named("own"), Order::Relaxed, 1))
+        .event(0, "lock::forgotten tests/lock.rs:8", samples::store(samples::named("own"), Order::Relaxed, 2))
+        .after(Switch::Finished, 1, "", Action::Begin)
+        .done();
+    let page = page(&failure, WIDE);
+    assert!(page.contains("#1.compare_exchange(0, 1, Acquire) -> Ok(0)"), "{page}");
+    assert!(page.contains("#1 is 0x7000"), "{page}");
+    assert!(page.contains("(2 events, nothing shared)"), "{page}");
+}
+
+/// Location 3 exists, but no row shows it.
+#[test]
+fn a_message_with_a_number_adds_nothing_to_the_legend() {
+    let mut failure = samples::scenario();
+    let event = failure.trace.events.last_mut().unwrap();
+    event.action = Action::Panic { message: "issue #3 is back".to_owned() };
+    let page = page(&failure, WIDE);
+    assert!(page.contains("issue #3 is back") && !page.contains("#3 is 0x"), "{page}");
 }
 
 #[test]

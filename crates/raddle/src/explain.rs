@@ -1,4 +1,4 @@
-//! Turns what the engine recorded into a [`Failure`]: addresses become source lines, functions and names.
+//! The translation of a recorded execution into a [`Failure`]: addresses become source lines, functions and names.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,10 @@ use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};
 use raddle_report::failure::{
-    self, Certainty, Failure, FoundBy, Frame, Kind, Place, Schedule, StackNode, ThreadEnd, Value,
+    self, Certainty, Failure, FoundBy, Frame, Kind, Location, Primitive, Schedule, StackNode, ThreadEnd,
+    Value, WaitingFor,
 };
-use raddle_report::graph::straighten;
+use raddle_report::graph::linearise;
 
 use crate::build;
 use crate::fault;
@@ -19,7 +20,7 @@ use crate::holders::Holders;
 use crate::links::{Links, links};
 use crate::scenario;
 
-/// The failure that an execution is, with everything that debug information can add.
+/// The failure of an execution, with source lines, functions and names from debug information.
 pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
     let mut explainer = Explainer::new(program);
     let mut events = Vec::with_capacity(trace.events.len());
@@ -57,11 +58,11 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         },
         file: None,
     };
-    straighten(&mut failure);
+    linearise(&mut failure);
     failure
 }
 
-/// The kind of failure that an outcome is, if it is one of the code under test.
+/// The class of an outcome; none if the outcome is no failure of the code under test.
 pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
     Some(match outcome {
         Outcome::Passed
@@ -86,8 +87,8 @@ pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
     })
 }
 
-/// One sentence for the person who reads the report.
-fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) -> String {
+/// The message of the report: one sentence.
+fn message(found: &Found, threads: &[failure::Thread], place: Option<&Location>) -> String {
     let said =
         || found.panic.as_ref().map_or("a panic without a message", |(_, text)| text.as_str()).to_owned();
     let left = || threads.iter().filter(|thread| matches!(thread.end, ThreadEnd::Waiting { .. })).count();
@@ -137,10 +138,13 @@ fn message(found: &Found, threads: &[failure::Thread], place: Option<&Place>) ->
     }
 }
 
-/// What `abort` raises.
+/// The signal of `abort`.
 const SIGABRT: i32 = 6;
 
-/// The thread that did what the execution failed by, where one did.
+/// The size of a futex word in bytes.
+const FUTEX_SIZE: u8 = 4;
+
+/// The thread that panicked, crashed, overflowed its stack or ended the process.
 fn thread(outcome: &Outcome) -> Option<ThreadId> {
     match outcome {
         Outcome::Panic { thread }
@@ -151,7 +155,7 @@ fn thread(outcome: &Outcome) -> Option<ThreadId> {
     }
 }
 
-/// Whether the outcome shows the failure, or only that a limit was reached.
+/// The strength of the evidence: a proof, or a limit that ended the execution.
 fn certainty(found: &Found) -> Certainty {
     let reason = match &found.outcome {
         Outcome::Endless => {
@@ -179,14 +183,16 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
+/// The state of a translation: interned frames and stacks, and the names of locations.
 pub(crate) struct Explainer<'a> {
     program: Option<&'a Program>,
     frames: Vec<Frame>,
     stacks: Vec<StackNode>,
     frame_ids: HashMap<Frame, u32>,
     stack_ids: HashMap<StackNode, u32>,
-    /// Frames of each code address, innermost inlined one first.
+    /// The frames of each code address, innermost inlined one first.
     symbols: HashMap<usize, Vec<u32>>,
+    /// The latest name of each address.
     names: HashMap<usize, String>,
 }
 
@@ -221,27 +227,27 @@ impl<'a> Explainer<'a> {
         let another = |newest: u128, value: u128| (newest != value).then_some(Value(newest));
         match &event.action {
             &Action::Load { address, size, order: by, value, newest } => failure::Action::Load {
-                place: self.place(event, address, size),
+                place: self.accessed(event, address, size),
                 order: order(by),
                 value: Value(value),
                 newest: another(newest, value),
             },
             &Action::Store { address, size, order: by, value, newest } => failure::Action::Store {
-                place: self.place(event, address, size),
+                place: self.accessed(event, address, size),
                 order: order(by),
                 value: Value(value),
                 newest: another(newest, value),
             },
             &Action::Rmw { address, size, order: by, op, read, written } => failure::Action::Rmw {
-                place: self.place(event, address, size),
+                place: self.accessed(event, address, size),
                 order: order(by),
                 op: op.name().to_owned(),
                 read: Value(read),
                 written: Value(written),
             },
             &Action::Cas { address, size, order: by, expected, new, read, newest } => {
-                let place = self.place(event, address, size);
-                // The compiler may have made a loop around a compare-exchange of what the source calls `fetch_max`.
+                let place = self.accessed(event, address, size);
+                // The compiler may have expanded a read-modify-write such as `fetch_max` to a loop around a compare-exchange.
                 match self.expanded(&event.stack) {
                     Some(op) => failure::Action::Rmw {
                         place,
@@ -263,19 +269,20 @@ impl<'a> Explainer<'a> {
             }
             &Action::Fence { order: by } => failure::Action::Fence { order: order(by) },
             &Action::Wait { address, expected, blocks, timeout } => failure::Action::Wait {
-                place: self.place(event, address, 4),
+                place: self.accessed(event, address, FUTEX_SIZE),
                 expected: Value(expected.into()),
                 blocks,
                 timeout_ns: timeout,
             },
             &Action::Woken { address, timed_out } => {
-                failure::Action::Woken { place: self.place(event, address, 4), timed_out }
+                failure::Action::Woken { place: self.accessed(event, address, FUTEX_SIZE), timed_out }
             }
-            Action::Wake { address, woken } => {
-                failure::Action::Wake { place: self.place(event, *address, 4), woken: widen(woken) }
-            }
+            Action::Wake { address, woken } => failure::Action::Wake {
+                place: self.accessed(event, *address, FUTEX_SIZE),
+                woken: widen(woken),
+            },
             &Action::Access { address, size, kind } => failure::Action::Access {
-                place: self.place(event, address, size.min(255) as u8),
+                place: self.accessed(event, address, size.min(255) as u8),
                 kind: fault::did(kind),
             },
             &Action::Allocate { address, size } => {
@@ -307,6 +314,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
+    /// The read-modify-write that a compare-exchange with this stack was expanded from.
     fn expanded(&self, stack: &[CallFrame]) -> Option<&'static str> {
         let program = self.program?;
         stack.iter().take(8).find_map(|frame| match program.classify(frame.return_address as u64) {
@@ -315,11 +323,17 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    fn place(&mut self, event: &trace::Event, address: usize, size: u8) -> Place {
+    /// The location that an event accesses. The name recorded with the event becomes the latest one of the address.
+    fn accessed(&mut self, event: &trace::Event, address: usize, size: u8) -> Location {
         if let Some(name) = &event.name {
             self.names.insert(address, name.clone());
         }
-        Place { name: self.names.get(&address).cloned(), address: address as u64, size }
+        self.location(address, size)
+    }
+
+    /// A location with its latest name.
+    fn location(&self, address: usize, size: u8) -> Location {
+        Location { name: self.names.get(&address).cloned(), address: address as u64, size }
     }
 
     /// The interned stack, without Raddle's own frames at either end.
@@ -375,23 +389,19 @@ impl<'a> Explainer<'a> {
                 State::Finished => ThreadEnd::Finished,
                 State::Runnable => ThreadEnd::Runnable,
                 State::Join(other) => {
-                    ThreadEnd::Waiting { on: format!("thread {other}"), held_by: Some(other.into()), at }
+                    ThreadEnd::waiting(WaitingFor::Thread(other.into()), Some(other.into()), at)
                 }
-                State::JoinScope => {
-                    ThreadEnd::Waiting { on: "the threads of a scope".to_owned(), held_by: None, at }
+                State::JoinScope => ThreadEnd::waiting(WaitingFor::Scope, None, at),
+                State::Sleeping => ThreadEnd::waiting(WaitingFor::Clock, None, at),
+                State::Spinning => {
+                    let place = last.and_then(|event| self.spun_on(event));
+                    ThreadEnd::waiting(WaitingFor::SpinLoop { place }, None, at)
                 }
-                State::Sleeping => ThreadEnd::Waiting { on: "the clock".to_owned(), held_by: None, at },
-                State::Spinning => ThreadEnd::Waiting { on: self.spun_on(last), held_by: None, at },
                 State::Lock { address } | State::Futex { address, .. } => {
-                    let what = self.awaited(at);
-                    let name = self.names.get(&address);
-                    let on = match name {
-                        Some(name) => format!("{what} `{name}`"),
-                        None => what.to_owned(),
-                    };
-                    let has_holder = matches!(what, "mutex" | "read-write lock" | "initialisation");
-                    let holder = holders.holder(address).filter(|_| has_holder);
-                    ThreadEnd::Waiting { on, held_by: holder.map(Into::into), at }
+                    let kind = self.primitive(at);
+                    let place = self.location(address, FUTEX_SIZE);
+                    let holder = holders.holder(address).filter(|_| kind.has_holder());
+                    ThreadEnd::waiting(WaitingFor::Primitive { kind, place }, holder.map(Into::into), at)
                 }
             };
             threads.push(failure::Thread { name: thread.name.clone(), end });
@@ -399,59 +409,56 @@ impl<'a> Explainer<'a> {
         threads
     }
 
-    fn spun_on(&self, last: Option<&trace::Event>) -> String {
-        let address = match last.map(|event| &event.action) {
-            Some(&(Action::Load { address, .. } | Action::Cas { address, .. })) => address,
-            _ => return "a loop".to_owned(),
-        };
-        match self.names.get(&address) {
-            Some(name) => format!("a change of `{name}`, in a loop"),
-            None => "a change, in a loop".to_owned(),
+    /// The location that a spinning thread reads, by its last event.
+    fn spun_on(&self, last: &trace::Event) -> Option<Location> {
+        match last.action {
+            Action::Load { address, size, .. } | Action::Cas { address, size, .. } => {
+                Some(self.location(address, size))
+            }
+            _ => None,
         }
     }
 
-    /// What kind of thing a stack waits for, by the functions on it, innermost first.
-    fn awaited(&self, mut stack: Option<u32>) -> &'static str {
-        // A channel or a lock may be made of parking: then the outer function tells more.
-        let mut best: Option<&'static str> = None;
+    /// The synchronisation primitive that a thread waits for, by the functions on its stack.
+    fn primitive(&self, mut stack: Option<u32>) -> Primitive {
+        let mut best: Option<Primitive> = None;
         while let Some(id) = stack {
             let node = self.stacks[id as usize];
-            let kind = kind_of_wait(&self.frames[node.frame as usize].function);
-            if best.is_none() || (best == Some(PARK) && kind.is_some()) {
+            let kind = primitive_of(&self.frames[node.frame as usize].function);
+            // The innermost function decides; but a channel or a lock may be made of parking.
+            if best.is_none() || (best == Some(Primitive::Park) && kind.is_some()) {
                 best = kind;
             }
             stack = node.caller;
         }
-        best.unwrap_or("a wake-up")
+        best.unwrap_or(Primitive::Futex)
     }
 }
 
-const PARK: &str = "unpark";
-
-/// What a function of this name waits for, if it is one that waits.
-fn kind_of_wait(function: &str) -> Option<&'static str> {
+/// The synchronisation primitive that a function belongs to, by the names in its path.
+fn primitive_of(function: &str) -> Option<Primitive> {
     let mut names = function.split(|c: char| !c.is_alphanumeric() && c != '_');
     names.find_map(|name| {
         Some(match name {
-            "Condvar" | "condvar" => "condition",
-            "RwLock" | "RawRwLock" | "rwlock" => "read-write lock",
-            "Once" | "OnceLock" | "OnceCell" | "LazyLock" | "once" => "initialisation",
-            "Barrier" => "barrier",
-            "Mutex" | "RawMutex" | "mutex" => "mutex",
-            "mpmc" | "mpsc" | "Receiver" | "Sender" => "channel",
-            "park" | "park_timeout" | "Parker" => PARK,
+            "Condvar" | "condvar" => Primitive::Condvar,
+            "RwLock" | "RawRwLock" | "rwlock" => Primitive::RwLock,
+            "Once" | "OnceLock" | "OnceCell" | "LazyLock" | "once" => Primitive::Once,
+            "Barrier" => Primitive::Barrier,
+            "Mutex" | "RawMutex" | "mutex" => Primitive::Mutex,
+            "mpmc" | "mpsc" | "Receiver" | "Sender" => Primitive::Channel,
+            "park" | "park_timeout" | "Parker" => Primitive::Park,
             _ => return None,
         })
     })
 }
 
-/// The order of a compare-exchange that failed.
+/// The failure ordering of a compare-exchange that failed.
 fn failure_order(event: &trace::Event) -> Option<Order> {
     event.links.touched.filter(|touched| touched.made.is_none()).map(|touched| touched.order)
 }
 
-/// Whether a frame is Raddle's: the machine below the code under test, or the closure's caller above it. Intercepted
-/// symbols have no path of their own (`syscall`), so their files tell.
+/// Whether a frame is Raddle's own: the engine below the code under test, or the caller of the closure. Intercepted symbols such as
+/// `syscall` have no path and are recognised by their files.
 fn is_ours(frame: &Frame) -> bool {
     let function = frame.function.trim_start_matches('<');
     let file = frame.file.as_deref().unwrap_or("");
@@ -486,12 +493,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_named_by_whole_words() {
-        let check = |function: &str, kind| assert_eq!(kind_of_wait(function), kind, "{function}");
-        check("std::sync::poison::mutex::Mutex<T>::lock", Some("mutex"));
-        check("std::sys::sync::once::futex::Once::call", Some("initialisation"));
+    fn primitives_are_told_by_whole_words() {
+        let check = |function: &str, kind| assert_eq!(primitive_of(function), kind, "{function}");
+        check("std::sync::poison::mutex::Mutex<T>::lock", Some(Primitive::Mutex));
+        check("std::sys::sync::once::futex::Once::call", Some(Primitive::Once));
         check("core::ops::function::FnOnce::call_once", None);
-        check("std::thread::park", Some(PARK));
+        check("std::thread::park", Some(Primitive::Park));
         check("my_crate::sparks", None);
     }
 }

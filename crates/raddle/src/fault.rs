@@ -1,11 +1,11 @@
-//! What is wrong with memory, in the words of the report: who did what to it, and where.
+//! Memory errors and data races in the terms of the report.
 
 use raddle_engine::Outcome;
 use raddle_engine::fault::{Access, AccessKind, Fault};
 use raddle_engine::isolate::heap;
 use raddle_engine::trace::{Action, Event, Trace};
 use raddle_report::Kind;
-use raddle_report::failure::{self, Block, Did, FaultStep, Place};
+use raddle_report::failure::{self, Block, Did, FaultStep, Location};
 
 use crate::explain::Explainer;
 
@@ -20,8 +20,8 @@ pub(crate) fn kind(fault: &Fault) -> Kind {
     }
 }
 
-/// One sentence for the person who reads the report.
-pub(crate) fn message(fault: &Fault, place: Option<&Place>) -> String {
+/// The message of a fault: one sentence.
+pub(crate) fn message(fault: &Fault, place: Option<&Location>) -> String {
     let name = place.and_then(|place| place.name.as_deref());
     match fault {
         Fault::DataRace { first, second, .. } => {
@@ -66,8 +66,17 @@ pub(crate) fn message(fault: &Fault, place: Option<&Place>) -> String {
     }
 }
 
+/// The position of an access among the recorded evidence.
+#[derive(Clone, Copy)]
+enum Position {
+    /// The access may be the last piece of evidence.
+    Last,
+    /// The access precedes the last piece of evidence: it is the first of a data race.
+    BeforeLast,
+}
+
 impl Explainer<'_> {
-    /// What is wrong with memory, if that is how the execution ended.
+    /// The memory error or data race that ended the execution, if one did.
     pub(crate) fn fault(&mut self, outcome: &Outcome, trace: &Trace) -> Option<failure::Fault> {
         let Outcome::Fault(fault) = outcome else { return None };
         Some(match fault {
@@ -75,17 +84,18 @@ impl Explainer<'_> {
                 let watched = fault.watch().bytes;
                 let mut steps = Vec::new();
                 steps.extend(block.as_ref().and_then(|block| self.allocation(trace, block)));
-                steps.push(self.access(trace, first, true));
-                steps.push(self.access(trace, second, false));
+                steps.push(self.access(trace, first, Position::BeforeLast));
+                steps.push(self.access(trace, second, Position::Last));
                 let name = trace.evidence.iter().rev().find_map(|event| event.name.clone());
-                let place = Place { name, address: watched.start as u64, size: watched.len().min(255) as u8 };
+                let place =
+                    Location { name, address: watched.start as u64, size: watched.len().min(255) as u8 };
                 failure::Fault { place: Some(place), blocks: block.iter().map(of).collect(), steps }
             }
             Fault::UseAfterFree { access, block } => {
                 let mut steps = self.life(trace, block);
-                steps.push(self.access(trace, access, false));
+                steps.push(self.access(trace, access, Position::Last));
                 let (address, size) = (access.address as u64, access.size.min(255) as u8);
-                let place = Place { name: None, address, size };
+                let place = Location { name: None, address, size };
                 failure::Fault { place: Some(place), blocks: vec![of(block)], steps }
             }
             Fault::DoubleFree { thread, block } => {
@@ -106,7 +116,7 @@ impl Explainer<'_> {
         })
     }
 
-    /// How a block that was freed came and went.
+    /// The allocation and the free of a block.
     fn life(&mut self, trace: &Trace, block: &heap::Block) -> Vec<FaultStep> {
         let mut steps = Vec::from_iter(self.allocation(trace, block));
         let freed = |event: &&Event| event.action == Action::Free { address: block.start };
@@ -128,8 +138,8 @@ impl Explainer<'_> {
         FaultStep { thread: thread.into(), did: Did::Free, address: address as u64, size: size as u64, at }
     }
 
-    /// The last access of this kind by its thread; of two, the earlier one is not the last of all.
-    fn access(&mut self, trace: &Trace, access: &Access, is_earlier: bool) -> FaultStep {
+    /// The step of an access: the latest recorded one of this kind by its thread.
+    fn access(&mut self, trace: &Trace, access: &Access, position: Position) -> FaultStep {
         let did = did(access.kind);
         let is_it = |event: &&Event| {
             event.thread == access.thread
@@ -143,9 +153,12 @@ impl Explainer<'_> {
                 }
                 && (access.kind == AccessKind::Free || event.action.overlaps(&access.bytes()))
         };
-        let evidence = trace.evidence.iter().rev();
-        let event = evidence.skip(usize::from(is_earlier)).find(is_it);
-        // What could not be made is the last event.
+        let evidence = match position {
+            Position::Last => &trace.evidence[..],
+            Position::BeforeLast => &trace.evidence[..trace.evidence.len().saturating_sub(1)],
+        };
+        let event = evidence.iter().rev().find(is_it);
+        // An access that could not be made is the last event of the trace.
         let event = event.or_else(|| trace.events.last().filter(is_it));
         let at = event.and_then(|event| self.stack(&event.stack));
         FaultStep {
@@ -163,7 +176,7 @@ impl Explainer<'_> {
     }
 }
 
-/// What an access does, as the report says it.
+/// The report's term for a kind of access.
 pub(crate) fn did(kind: AccessKind) -> Did {
     match kind {
         AccessKind::Read => Did::Read,

@@ -1,7 +1,7 @@
-//! Who holds a lock: read off the trace, because a futex does not know.
+//! The holders of locks, derived from the trace: a futex does not record its holder.
 //!
-//! A lock word is taken by whoever changes it from zero and given back by whoever makes it zero. std's slow path is not
-//! instrumented; a thread that was woken at a word and then goes on without waiting there again has taken it.
+//! The thread that changes a lock word from zero acquires the lock, and the thread that changes it to zero releases it. The slow path
+//! of std is not instrumented; a thread that is woken at a word and does not wait there again has acquired it.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Holders {
 impl Holders {
     pub(crate) fn of(trace: &Trace) -> Holders {
         let mut holders = Holders::default();
-        // The words at which threads were woken, until their next event tells what became of it.
+        // The words at which threads were woken, until their next event shows whether they acquired the lock.
         let mut woken: HashMap<ThreadId, usize> = HashMap::new();
         for event in &trace.events {
             if let Some(word) = woken.remove(&event.thread)
@@ -48,6 +48,7 @@ impl Holders {
         holders
     }
 
+    /// The thread that holds the lock at an address.
     pub(crate) fn holder(&self, address: usize) -> Option<ThreadId> {
         self.holder.get(&address).copied()
     }

@@ -1,4 +1,4 @@
-//! What the events of a trace have to do with each other: the engine's numbers of stores and its clocks become numbers of events.
+//! The edges of the execution graph: the engine's store numbers and vector clocks become rf, mo and sw edges between events.
 
 use std::collections::HashMap;
 
@@ -7,38 +7,42 @@ use raddle_engine::thread::ThreadId;
 use raddle_engine::trace::{Event, Trace};
 use raddle_report::failure::Write;
 
-/// What one event has to do with others.
+/// The edges that end in one event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
+    /// The source of the event's read.
     pub(crate) reads_from: Option<Write>,
+    /// The immediate predecessor of the event's write in modification order.
     pub(crate) overwrites: Option<Write>,
+    /// The events of other threads that synchronise with the event.
     pub(crate) synchronises_with: Vec<u32>,
 }
 
-/// What each event of a trace has to do with others.
+/// The edges that end in each event of a trace.
 pub(crate) fn links(trace: &Trace) -> Vec<Links> {
     let stores = Stores::of(&trace.events);
-    let mut ordered = Ordered::default();
+    let mut clocks = EventClocks::default();
     let links = trace.events.iter().enumerate().map(|(at, event)| {
         let touched = event.links.touched;
         Links {
             reads_from: touched.and_then(|touched| touched.read).map(|store| stores.write(store)),
             overwrites: touched.and_then(|touched| touched.made).map(|[store, _]| stores.before(store)),
-            synchronises_with: ordered.next(at, event),
+            synchronises_with: clocks.synchronises_with(at, event),
         }
     });
     links.collect()
 }
 
-/// The stores of a trace.
+/// The stores of a trace, in modification order.
 #[derive(Default)]
 struct Stores {
-    /// The events that made them.
+    /// The event of each store.
     events: HashMap<StoreId, u32>,
-    /// The stores to each place in modification order, with the address; a place begins anew where it was written unseen.
-    places: Vec<(usize, Vec<StoreId>)>,
-    /// Which of the places a store is to.
-    place_of: HashMap<StoreId, usize>,
+    /// The address of each location, and its stores in modification order. An uninstrumented write begins a new location at the same
+    /// address.
+    locations: Vec<(usize, Vec<StoreId>)>,
+    /// The location of each store, as an index into `locations`.
+    location_of: HashMap<StoreId, usize>,
 }
 
 impl Stores {
@@ -49,27 +53,27 @@ impl Stores {
                 continue;
             };
             if let Some(read) = touched.read {
-                stores.place(address, read);
+                stores.location(address, read);
             }
             if let Some([made, before]) = touched.made {
-                let place = stores.place(address, before);
-                let order = &mut stores.places[place].1;
+                let location = stores.location(address, before);
+                let order = &mut stores.locations[location].1;
                 let rank =
                     order.iter().position(|&store| store == before).map_or(order.len(), |rank| rank + 1);
                 order.insert(rank, made);
-                stores.place_of.insert(made, place);
+                stores.location_of.insert(made, location);
                 stores.events.insert(made, at as u32);
             }
         }
         stores
     }
 
-    /// The place of a store; a new one if nothing is known of the store.
-    fn place(&mut self, address: usize, store: StoreId) -> usize {
-        let Stores { places, place_of, .. } = self;
-        *place_of.entry(store).or_insert_with(|| {
-            places.push((address, vec![store]));
-            places.len() - 1
+    /// The location of a store; a new one if the store is unknown.
+    fn location(&mut self, address: usize, store: StoreId) -> usize {
+        let Stores { locations, location_of, .. } = self;
+        *location_of.entry(store).or_insert_with(|| {
+            locations.push((address, vec![store]));
+            locations.len() - 1
         })
     }
 
@@ -77,10 +81,10 @@ impl Stores {
         match self.events.get(&store) {
             Some(&event) => Write::Event(event),
             None => {
-                // What is found when an address is first accessed was there before.
-                let place = self.place_of[&store];
-                let address = self.places[place].0;
-                match self.places[..place].iter().any(|(other, _)| *other == address) {
+                // The first location at an address holds the initial value; later ones begin with an uninstrumented write.
+                let location = self.location_of[&store];
+                let address = self.locations[location].0;
+                match self.locations[..location].iter().any(|(other, _)| *other == address) {
                     true => Write::Unseen,
                     false => Write::Initial,
                 }
@@ -88,27 +92,30 @@ impl Stores {
         }
     }
 
-    /// What comes before a store that an event made.
+    /// The immediate predecessor in modification order of a store that is an event.
     fn before(&self, store: StoreId) -> Write {
-        let order = &self.places[self.place_of[&store]].1;
-        let rank = order.iter().position(|&other| other == store).expect("it is a store of its place");
+        let order = &self.locations[self.location_of[&store]].1;
+        let rank = order
+            .iter()
+            .position(|&other| other == store)
+            .expect("a store is in the modification order of its location");
         self.write(order[rank - 1])
     }
 }
 
-/// What of other threads each event knows, as events.
+/// The vector clock of each event, with events as timestamps.
 #[derive(Default)]
-struct Ordered {
-    /// The events of each thread so far, with their times.
+struct EventClocks {
+    /// The events of each thread so far, with the engine's timestamps.
     made: HashMap<ThreadId, Vec<(u32, u32)>>,
     /// For each event so far, the last event of each thread that happened before it.
     known: Vec<HashMap<ThreadId, u32>>,
 }
 
-impl Ordered {
-    /// The events of other threads that the next event is the first of its thread to know of, without those that follow
-    /// from others.
-    fn next(&mut self, at: usize, event: &Event) -> Vec<u32> {
+impl EventClocks {
+    /// The events of other threads that happen before the next event, but not before its predecessor in program order, without
+    /// those that another one implies.
+    fn synchronises_with(&mut self, at: usize, event: &Event) -> Vec<u32> {
         let me = event.thread;
         let last = self.made.get(&me).and_then(|made| made.last());
         let mut known = last.map_or_else(HashMap::new, |&(last, _)| self.known[last as usize].clone());
@@ -125,7 +132,7 @@ impl Ordered {
                 }
                 *time
             }
-            // It knows what its thread knew.
+            // An event without a clock has that of its predecessor in program order.
             None => last.map_or(0, |&(_, time)| time),
         };
         let implied = |&(thread, event): &(ThreadId, u32)| {
@@ -191,7 +198,7 @@ mod tests {
         );
     }
 
-    /// A store that comes between two others changes what the second one overwrites.
+    /// A store inserted between two others becomes the predecessor of the second.
     #[test]
     fn modification_order_is_that_of_the_end() {
         use Write::*;
@@ -201,7 +208,7 @@ mod tests {
         );
     }
 
-    /// A value that no event left where events had been is the work of something else.
+    /// A value that no recorded store left comes from an uninstrumented write.
     #[test]
     fn what_nobody_wrote_is_unseen() {
         use Write::*;
@@ -224,9 +231,9 @@ mod tests {
             // Knows both, names the second.
             at(1, 1, &[1, 1, 0]),
             at(1, 1, &[1, 2, 0]),
-            // Knows the first thread by way of the second.
+            // Happens after the first thread's event because of the second thread's.
             at(2, 1, &[1, 1, 1]),
-            // Knows what its thread knew, and what came later.
+            // Happens after more events than its predecessor in program order.
             at(0, 2, &[3, 0, 0]),
             at(2, 1, &[2, 1, 1]),
             at(2, 1, &[2, 1, 1]),

@@ -1,11 +1,11 @@
-//! The scenario of an execution: which operations its threads called, without how they interleaved.
+//! The scenario of an execution: the operations that its threads called, with their results.
 
 use raddle_engine::trace::{Action, Trace};
 use raddle_report::failure::{Operation, Scenario};
 
-/// The scenario, if the code under test marked any operations.
+/// The scenario; none if the code under test marked no operations.
 ///
-/// What thread 0 calls before it makes a thread is the init part; what it calls after having joined one is the post part.
+/// The calls of thread 0 before its first spawn are the init part, those after its first join the post part.
 pub(crate) fn of(trace: &Trace) -> Option<Scenario> {
     let mut scenario = Scenario::default();
     let mut columns: Vec<Vec<Operation>> = Vec::new();

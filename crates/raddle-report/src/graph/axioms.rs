@@ -1,99 +1,59 @@
-//! Whether the memory model forbids that some events read and wrote what they did, with the memory orders that they had or with
-//! others.
+//! RC11 as a checker: whether the memory model forbids the reads and writes of some events, under the recorded memory orders or
+//! under stronger ones.
 //!
-//! This is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer: "Repairing Sequential Consistency in C/C++11", PLDI 2017) with C++20's
-//! release sequences. Happens-before is computed for the whole execution; it can only grow when orders become stronger, so what was
-//! recorded of it is kept. Coherence and the order of sequentially consistent events are then decided among the events in
-//! question: whatever they violate, the execution as a whole violates.
+//! The model is that of Lahav, Vafeiadis, Kang, Hur, Dreyer ("Repairing Sequential Consistency in C/C++11", PLDI 2017) with C++20's
+//! release sequences. Happens-before is computed for the whole execution; stronger orders can only extend it, so the recorded sw
+//! edges are kept. Coherence and the acyclicity of psc are then decided among the events in question: a violation among them is
+//! a violation of the execution.
 
 use std::collections::BTreeMap;
 
-use super::{Effect, Graph};
+use super::relation::Relation;
+use super::{Effect, Graph, acquires, releases};
 use crate::failure::Order;
 
-/// Memory orders that differ from those of the execution, and fences that it did not make.
+/// A modification of an execution: memory orders other than the recorded ones, and inserted fences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changes {
-    /// The orders of events.
+pub(crate) struct Strengthening {
+    /// The new memory orders of events.
     pub(crate) orders: BTreeMap<usize, Order>,
-    /// Fences right before events.
+    /// The fences inserted right before events.
     pub(crate) fences: BTreeMap<usize, Order>,
 }
 
-/// What happens before what, given some memory orders.
+/// The happens-before relation of an execution under a strengthening, as vector clocks.
 pub(crate) struct HappensBefore<'a> {
     graph: &'a Graph,
-    changes: &'a Changes,
-    /// What each event knows.
-    events: Vec<Clock>,
-    /// What each fence knows that was not made.
-    fences: BTreeMap<usize, Clock>,
+    strengthening: &'a Strengthening,
+    /// The clock of each event.
+    events: Vec<VectorClock>,
+    /// The clock of each inserted fence, by the event that follows the fence.
+    fences: BTreeMap<usize, VectorClock>,
 }
 
-/// For each thread, the last of its steps that is known. The event with number `po` is step `2 * po + 2`, a fence right before it
-/// the step before that.
-type Clock = BTreeMap<u32, usize>;
+/// For each thread, its last step that happens before. Event `po` of a thread is step `2 * po + 2`; a fence inserted right before
+/// it is step `2 * po + 1`.
+type VectorClock = BTreeMap<u32, usize>;
 
-/// An event, or a fence right before one that was not made.
+/// A recorded event, or a fence that a strengthening inserts right before one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum EventOrFence {
     Fence(usize),
     Event(usize),
 }
 
-impl Effect {
-    pub(crate) fn order(self) -> Option<Order> {
-        match self {
-            Effect::Load(order) | Effect::Store(order) | Effect::Rmw(order) | Effect::Fence(order) => {
-                Some(order)
-            }
-            Effect::None => None,
-        }
-    }
-
-    fn acquires(self) -> bool {
-        !matches!(self, Effect::Store(_)) && self.order().is_some_and(acquires)
-    }
-
-    fn releases(self) -> bool {
-        !matches!(self, Effect::Load(_)) && self.order().is_some_and(releases)
-    }
-
-    fn with(self, order: Order) -> Effect {
-        match self {
-            Effect::Load(_) => Effect::Load(order),
-            Effect::Store(_) => Effect::Store(order),
-            Effect::Rmw(_) => Effect::Rmw(order),
-            Effect::Fence(_) => Effect::Fence(order),
-            Effect::None => Effect::None,
-        }
-    }
-}
-
-pub(crate) fn acquires(order: Order) -> bool {
-    matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst)
-}
-
-pub(crate) fn releases(order: Order) -> bool {
-    matches!(order, Order::Release | Order::AcqRel | Order::SeqCst)
-}
-
-fn join(clock: &mut Clock, other: &Clock) {
-    for (&thread, &step) in other {
-        let mine = clock.entry(thread).or_default();
-        *mine = (*mine).max(step);
-    }
-}
-
-/// What a thread knows, will know after an acquire fence, and hands on with relaxed stores.
+/// The clocks of a thread (the views of Kang et al., POPL 2017, reduced to clocks).
 #[derive(Clone, Default)]
-struct View {
-    current: Clock,
-    acquirable: Clock,
-    released: Clock,
+struct ThreadClocks {
+    /// The steps that happen before the thread's next event.
+    current: VectorClock,
+    /// The steps that an acquire fence would add to `current`.
+    acquirable: VectorClock,
+    /// The value of `current` at the last release fence, which relaxed stores publish.
+    released: VectorClock,
 }
 
-impl View {
+impl ThreadClocks {
     fn fence(&mut self, order: Order) {
         if acquires(order) {
             let acquirable = std::mem::take(&mut self.acquirable);
@@ -105,234 +65,201 @@ impl View {
     }
 }
 
+/// Raises a clock to the maximum of itself and another.
+fn join(clock: &mut VectorClock, other: &VectorClock) {
+    for (&thread, &step) in other {
+        let mine = clock.entry(thread).or_default();
+        *mine = (*mine).max(step);
+    }
+}
+
 impl<'a> HappensBefore<'a> {
-    pub(crate) fn with(graph: &'a Graph, changes: &'a Changes) -> HappensBefore<'a> {
+    pub(crate) fn with(graph: &'a Graph, strengthening: &'a Strengthening) -> HappensBefore<'a> {
         let mut this = HappensBefore {
             graph,
-            changes,
+            strengthening,
             events: Vec::with_capacity(graph.nodes.len()),
             fences: BTreeMap::new(),
         };
-        let mut views: BTreeMap<u32, View> = BTreeMap::new();
-        let mut messages: BTreeMap<usize, Clock> = BTreeMap::new();
+        let mut threads: BTreeMap<u32, ThreadClocks> = BTreeMap::new();
+        // The clock that each write publishes.
+        let mut messages: BTreeMap<usize, VectorClock> = BTreeMap::new();
         for (number, node) in graph.nodes.iter().enumerate() {
-            let view = views.entry(node.thread).or_default();
-            if let Some(&order) = changes.fences.get(&number) {
-                view.current.insert(node.thread, 2 * node.po + 1);
-                view.fence(order);
-                this.fences.insert(number, view.current.clone());
+            let clocks = threads.entry(node.thread).or_default();
+            if let Some(&order) = strengthening.fences.get(&number) {
+                clocks.current.insert(node.thread, 2 * node.po + 1);
+                clocks.fence(order);
+                this.fences.insert(number, clocks.current.clone());
             }
-            for &before in &node.after {
-                join(&mut view.current, &this.events[before]);
+            for &before in &node.sw {
+                join(&mut clocks.current, &this.events[before]);
             }
-            view.current.insert(node.thread, 2 * node.po + 2);
+            clocks.current.insert(node.thread, 2 * node.po + 2);
             let effect = this.effect(number);
             let source = node.rf.and_then(|from| messages.get(&from));
             if let Some(source) = source {
-                join(if effect.acquires() { &mut view.current } else { &mut view.acquirable }, source);
+                let clock = if effect.acquires() { &mut clocks.current } else { &mut clocks.acquirable };
+                join(clock, source);
             }
             if let Effect::Fence(order) = effect {
-                view.fence(order);
+                clocks.fence(order);
             }
-            if node.writes.is_some() {
+            if node.write_index.is_some() {
                 let mut message =
-                    if effect.releases() { view.current.clone() } else { view.released.clone() };
+                    if effect.releases() { clocks.current.clone() } else { clocks.released.clone() };
+                // A read-modify-write continues the release sequence of its source.
                 if let Some(source) = source {
                     join(&mut message, source);
                 }
                 messages.insert(number, message);
             }
-            this.events.push(view.current.clone());
+            this.events.push(clocks.current.clone());
         }
         this
     }
 
-    /// Whether one step happens before another.
-    pub(crate) fn is(&self, before: Step, after: Step) -> bool {
-        let (Step::Event(number) | Step::Fence(number)) = before;
+    /// Whether `before` happens before `after`.
+    pub(crate) fn orders(&self, before: EventOrFence, after: EventOrFence) -> bool {
+        let (EventOrFence::Event(number) | EventOrFence::Fence(number)) = before;
         let node = &self.graph.nodes[number];
-        let step = 2 * node.po + if matches!(before, Step::Event(_)) { 2 } else { 1 };
+        let step = 2 * node.po + if matches!(before, EventOrFence::Event(_)) { 2 } else { 1 };
         before != after && self.clock(after).get(&node.thread).is_some_and(|&known| step <= known)
     }
 
-    /// Whether the memory model forbids that these events read and wrote what they did.
+    /// Whether RC11 forbids the reads and writes of these events.
     pub(crate) fn forbids(&self, events: &[usize]) -> bool {
-        self.is_incoherent(events) || self.has_no_sc_order(events)
+        self.is_incoherent(events) || self.has_psc_cycle(events)
     }
 
-    fn clock(&self, step: Step) -> &Clock {
+    fn clock(&self, step: EventOrFence) -> &VectorClock {
         match step {
-            Step::Event(number) => &self.events[number],
-            Step::Fence(number) => &self.fences[&number],
+            EventOrFence::Event(number) => &self.events[number],
+            EventOrFence::Fence(number) => &self.fences[&number],
         }
     }
 
     fn effect(&self, number: usize) -> Effect {
         let effect = self.graph.nodes[number].effect;
-        self.changes.orders.get(&number).map_or(effect, |&order| effect.with(order))
+        self.strengthening.orders.get(&number).map_or(effect, |&order| effect.with(order))
     }
 
+    /// Whether `hb ; eco` has a reflexive pair among the events (RC11's axiom COHERENCE).
     fn is_incoherent(&self, events: &[usize]) -> bool {
-        let forbidden = |&a: &usize| {
-            let contradicts =
-                |&b: &usize| self.is(Step::Event(a), Step::Event(b)) && self.graph.comes_first(b, a);
-            events.iter().any(contradicts)
+        let contradicts = |a: usize, b: usize| {
+            self.orders(EventOrFence::Event(a), EventOrFence::Event(b)) && self.graph.eco(b, a)
         };
-        events.iter().any(forbidden)
+        events.iter().any(|&a| events.iter().any(|&b| contradicts(a, b)))
     }
 
-    /// Whether the sequentially consistent steps among the events, and all such fences, have no order.
-    fn has_no_sc_order(&self, events: &[usize]) -> bool {
-        let fence = |number: &usize| matches!(self.graph.nodes[*number].effect, Effect::Fence(_));
-        let mut steps: Vec<Step> = self.changes.fences.keys().map(|&number| Step::Fence(number)).collect();
-        steps.extend(self.fences_between(events).into_iter().map(Step::Event));
-        steps.extend(events.iter().filter(|&number| !fence(number)).map(|&number| Step::Event(number)));
-        let (count, sc) = (steps.len(), |step: Step| self.order(step) == Some(Order::SeqCst));
-        let sc_steps: Vec<usize> = (0..count).filter(|&at| sc(steps[at])).collect();
-        if sc_steps.len() < 2 {
+    /// Whether psc has a cycle among the events and the fences between them (RC11's axiom SC).
+    fn has_psc_cycle(&self, events: &[usize]) -> bool {
+        let steps = self.with_fences(events);
+        let mut left: Vec<usize> =
+            (0..steps.len()).filter(|&at| self.order(steps[at]) == Some(Order::SeqCst)).collect();
+        if left.len() < 2 {
             return false;
         }
-        let relation = |holds: &dyn Fn(Step, Step) -> bool| {
-            let mut relation = Relation::new(count);
-            for (a, &from) in steps.iter().enumerate() {
-                for (b, &to) in steps.iter().enumerate() {
-                    relation.set(a, b, a != b && holds(from, to));
-                }
-            }
-            relation
-        };
-        let hb = relation(&|a, b| self.is(a, b));
-        let same_place = |a, b| self.place(a).is_some() && self.place(a) == self.place(b);
-        let po = relation(&|a, b| self.thread(a) == self.thread(b) && self.is(a, b));
-        let elsewhere =
-            relation(&|a, b| self.thread(a) == self.thread(b) && self.is(a, b) && !same_place(a, b));
-        let eco = relation(&|a, b| match (a, b) {
-            (Step::Event(a), Step::Event(b)) => self.graph.comes_first(a, b),
-            _ => false,
-        });
-        // Of those that come first, the ones that are overwritten.
-        let overwritten = relation(&|a, b| match (a, b) {
-            (Step::Event(a), Step::Event(b)) => {
-                self.graph.comes_first(a, b) && self.graph.nodes[b].writes.is_some()
-            }
-            _ => false,
-        });
-        let mut scb = relation(&|a, b| same_place(a, b) && self.is(a, b));
-        scb.add(&po);
-        scb.add(&elsewhere.then(&hb).then(&elsewhere));
-        scb.add(&overwritten);
-        let is_fence = |at: usize| match steps[at] {
-            Step::Fence(_) => true,
-            Step::Event(number) => fence(&number),
-        };
-        let hb_eco_hb = hb.then(&eco).then(&hb);
-        let (hb_scb, scb_hb) = (hb.then(&scb), scb.then(&hb));
-        let hb_scb_hb = hb.then(&scb_hb);
-        let precedes = |a: usize, b: usize| {
-            scb.has(a, b)
-                || is_fence(a) && hb_scb.has(a, b)
-                || is_fence(b) && scb_hb.has(a, b)
-                || is_fence(a) && is_fence(b) && (hb_scb_hb.has(a, b) || hb.has(a, b) || hb_eco_hb.has(a, b))
-        };
-        // Steps that none of those left precedes are taken away until none is left.
-        let mut left = sc_steps;
+        let psc = self.psc(&steps);
+        // Events without a predecessor among those left are on no cycle.
         loop {
-            let before = left.len();
             let all = left.clone();
-            left.retain(|&b| all.iter().any(|&a| precedes(a, b)));
-            if left.is_empty() || left.len() == before {
+            left.retain(|&b| all.iter().any(|&a| psc.has(a, b)));
+            if left.is_empty() || left.len() == all.len() {
                 return !left.is_empty();
             }
         }
     }
 
-    /// The fences between the events of each thread.
-    fn fences_between(&self, events: &[usize]) -> Vec<usize> {
-        let mut fences = Vec::new();
+    /// RC11's psc between some events and fences, all taken to be sequentially consistent.
+    fn psc(&self, steps: &[EventOrFence]) -> Relation {
+        let relation = |holds: &dyn Fn(EventOrFence, EventOrFence) -> bool| {
+            Relation::of(steps.len(), |a, b| a != b && holds(steps[a], steps[b]))
+        };
+        let eco_between = |a, b| match (a, b) {
+            (EventOrFence::Event(a), EventOrFence::Event(b)) => self.graph.eco(a, b),
+            _ => false,
+        };
+        let same_thread = |a, b| self.thread(a) == self.thread(b);
+        let same_location = |a, b| self.location(a).is_some() && self.location(a) == self.location(b);
+        let hb = relation(&|a, b| self.orders(a, b));
+        let po = relation(&|a, b| same_thread(a, b) && self.orders(a, b));
+        // po between different locations.
+        let po_other = relation(&|a, b| same_thread(a, b) && self.orders(a, b) && !same_location(a, b));
+        let eco = relation(&eco_between);
+        // An eco edge to a write is mo or fr, because a read-modify-write comes right after its source in mo.
+        let mo_or_fr = relation(&|a, b| eco_between(a, b) && self.writes(b));
+        let mut scb = relation(&|a, b| same_location(a, b) && self.orders(a, b));
+        scb.add(&po);
+        scb.add(&po_other.then(&hb).then(&po_other));
+        scb.add(&mo_or_fr);
+        let is_fence = |at: usize| match steps[at] {
+            EventOrFence::Fence(_) => true,
+            EventOrFence::Event(number) => self.graph.nodes[number].effect.is_fence(),
+        };
+        let hb_eco_hb = hb.then(&eco).then(&hb);
+        let (hb_scb, scb_hb) = (hb.then(&scb), scb.then(&hb));
+        let hb_scb_hb = hb.then(&scb_hb);
+        Relation::of(steps.len(), |a, b| {
+            scb.has(a, b)
+                || is_fence(a) && hb_scb.has(a, b)
+                || is_fence(b) && scb_hb.has(a, b)
+                || is_fence(a) && is_fence(b) && (hb_scb_hb.has(a, b) || hb.has(a, b) || hb_eco_hb.has(a, b))
+        })
+    }
+
+    /// The inserted fences, the SC fences between the events of each thread, and the events that are no fences.
+    fn with_fences(&self, events: &[usize]) -> Vec<EventOrFence> {
+        let mut steps: Vec<EventOrFence> =
+            self.strengthening.fences.keys().map(|&number| EventOrFence::Fence(number)).collect();
         for thread in self.graph.threads.values() {
-            let (first, last) = match thread.iter().position(|event| events.contains(event)) {
-                Some(first) => {
-                    (first, thread.iter().rposition(|event| events.contains(event)).unwrap_or(first))
-                }
-                None => continue,
-            };
-            let is_fence = |event: &&usize| matches!(self.effect(**event), Effect::Fence(Order::SeqCst));
-            fences.extend(thread[first..last].iter().filter(is_fence));
+            let Some(first) = thread.iter().position(|event| events.contains(event)) else { continue };
+            let last = thread.iter().rposition(|event| events.contains(event)).unwrap_or(first);
+            let is_sc_fence = |event: &&usize| self.effect(**event) == Effect::Fence(Order::SeqCst);
+            steps.extend(
+                thread[first..last].iter().filter(is_sc_fence).map(|&event| EventOrFence::Event(event)),
+            );
         }
-        fences
+        let accesses = events.iter().filter(|&&number| !self.graph.nodes[number].effect.is_fence());
+        steps.extend(accesses.map(|&number| EventOrFence::Event(number)));
+        steps
     }
 
-    fn order(&self, step: Step) -> Option<Order> {
+    fn order(&self, step: EventOrFence) -> Option<Order> {
         match step {
-            Step::Event(number) => self.effect(number).order(),
-            Step::Fence(number) => self.changes.fences.get(&number).copied(),
+            EventOrFence::Event(number) => self.effect(number).order(),
+            EventOrFence::Fence(number) => self.strengthening.fences.get(&number).copied(),
         }
     }
 
-    fn place(&self, step: Step) -> Option<usize> {
+    fn location(&self, step: EventOrFence) -> Option<usize> {
         match step {
-            Step::Event(number) => self.graph.nodes[number].place,
-            Step::Fence(_) => None,
+            EventOrFence::Event(number) => self.graph.nodes[number].location,
+            EventOrFence::Fence(_) => None,
         }
     }
 
-    fn thread(&self, step: Step) -> u32 {
-        let (Step::Event(number) | Step::Fence(number)) = step;
+    fn writes(&self, step: EventOrFence) -> bool {
+        matches!(step, EventOrFence::Event(number) if self.graph.nodes[number].write_index.is_some())
+    }
+
+    fn thread(&self, step: EventOrFence) -> u32 {
+        let (EventOrFence::Event(number) | EventOrFence::Fence(number)) = step;
         self.graph.nodes[number].thread
     }
 }
 
 impl Graph {
-    /// Whether one access comes before another by what they read and wrote of their place (`eco`).
-    pub(crate) fn comes_first(&self, a: usize, b: usize) -> bool {
+    /// Whether one access precedes another in extended coherence order, `eco` = (rf ∪ mo ∪ fr)⁺.
+    pub(crate) fn eco(&self, a: usize, b: usize) -> bool {
         let (first, second) = (&self.nodes[a], &self.nodes[b]);
-        if a == b || first.place.is_none() || first.place != second.place {
+        if a == b || first.location.is_none() || first.location != second.location {
             return false;
         }
         let less = |x: Option<usize>, y: Option<usize>| matches!((x, y), (Some(x), Some(y)) if x < y);
-        let reads = matches!((first.writes, second.reads), (Some(x), Some(y)) if x <= y);
-        reads
-            || less(first.writes, second.writes)
-            || less(first.reads, second.writes)
-            || less(first.reads, second.reads)
-    }
-}
-
-/// A relation between a few steps.
-struct Relation {
-    size: usize,
-    rows: Vec<bool>,
-}
-
-impl Relation {
-    fn new(size: usize) -> Relation {
-        Relation { size, rows: vec![false; size * size] }
-    }
-
-    fn has(&self, a: usize, b: usize) -> bool {
-        self.rows[a * self.size + b]
-    }
-
-    fn set(&mut self, a: usize, b: usize, holds: bool) {
-        self.rows[a * self.size + b] = holds;
-    }
-
-    fn add(&mut self, other: &Relation) {
-        self.rows.iter_mut().zip(&other.rows).for_each(|(mine, theirs)| *mine |= theirs);
-    }
-
-    /// From one step to another by way of a third.
-    fn then(&self, other: &Relation) -> Relation {
-        let mut both = Relation::new(self.size);
-        for a in 0..self.size {
-            for via in (0..self.size).filter(|&via| self.has(a, via)) {
-                for b in 0..self.size {
-                    if other.has(via, b) {
-                        both.set(a, b, true);
-                    }
-                }
-            }
-        }
-        both
+        let mo_rf = matches!((first.write_index, second.read_index), (Some(x), Some(y)) if x <= y);
+        let mo = less(first.write_index, second.write_index);
+        let fr = less(first.read_index, second.write_index);
+        let fr_rf = less(first.read_index, second.read_index);
+        mo_rf || mo || fr || fr_rf
     }
 }

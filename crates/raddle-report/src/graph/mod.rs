@@ -1,20 +1,27 @@
-//! A failing execution as a graph: which write each read read, in which order each place was modified, and what happened before
-//! what.
+//! The execution graph of a failure: events, and the relations of axiomatic memory models between them.
 //!
-//! Under weak memory an execution is no interleaving. What makes it possible is told by the graph alone, so everything here works
-//! from a failure file:
+//! Under weak memory an execution need not be an interleaving; only its graph says why it was possible. The relations have the
+//! names of the literature (Lahav et al., "Repairing Sequential Consistency in C/C++11", PLDI 2017; Alglave, Maranget,
+//! Tautschnig, "Herding Cats", TOPLAS 2014): program order `po`, reads-from `rf`, modification order `mo` (also called coherence
+//! order), from-read `fr` (also called reads-before), synchronizes-with `sw`, happens-before `hb`.
 //!
-//! - [`straighten`](fn@straighten): the order of events that is most like an interleaving.
-//! - `knot`: what is left that no order explains.
-//! - `axioms`: which of that the memory model forbids, for any memory orders.
-//! - `cure`: which memory orders would have forbidden it.
-//! - `why`: all of that for one failure.
+//! - [`linearise`](fn@linearise): the linear extension of the graph that is closest to an interleaving.
+//! - `scc`: the strongly connected components of po ∪ rf ∪ mo ∪ fr ∪ sw.
+//! - `cycle`: the shortest cycles of those relations, which no interleaving has.
+//! - `relation`: binary relations over a few events.
+//! - `axioms`: RC11's verdict on a set of events, for any assignment of memory orders.
+//! - `repair`: the memory orders and fences that would have forbidden the execution.
+//! - `diagnosis`: cycles, races and repairs of one failure.
+//!
+//! **Invariant:** this module knows the failure model only. Its callers pass in source lines.
 
 pub(crate) mod axioms;
-pub(crate) mod cure;
-pub(crate) mod knot;
-mod straighten;
-pub(crate) mod why;
+pub(crate) mod cycle;
+pub(crate) mod diagnosis;
+mod linearise;
+mod relation;
+pub(crate) mod repair;
+mod scc;
 
 #[cfg(test)]
 mod tests;
@@ -23,70 +30,68 @@ use std::collections::BTreeMap;
 
 use crate::failure::{Action, Event, Failure, Order, Write};
 
-pub use straighten::straighten;
-pub(crate) use why::why;
+pub use linearise::linearise;
 
-/// The graph of an execution. Its nodes are the events of the trace, by their numbers.
+/// An execution graph. Its nodes are the events of the trace, numbered as there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     /// The nodes of each thread, in program order.
     pub(crate) threads: BTreeMap<u32, Vec<usize>>,
-    /// The writes to each place in modification order. What a place held before has rank 0, these have ranks from 1.
-    pub(crate) places: Vec<Vec<usize>>,
-    /// Who reads what each place held before.
-    pub(crate) initial_readers: Vec<Vec<usize>>,
+    /// The writes to each location, in modification order. The initial value has index 0, these writes have indices from 1.
+    pub(crate) locations: Vec<Vec<usize>>,
 }
 
-/// One event, as far as memory is concerned.
+/// A node: one event, reduced to its effect on memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     pub(crate) thread: u32,
-    /// How many events of its thread come before it.
+    /// The number of events that precede this one in program order.
     pub(crate) po: usize,
     pub(crate) effect: Effect,
-    /// The place, if it is an atomic access whose place among the writes is known.
-    pub(crate) place: Option<usize>,
-    /// The write that it reads, if that is an event.
+    /// The location of an atomic access whose position in modification order is known.
+    pub(crate) location: Option<usize>,
+    /// The write that this event reads from, if that write is an event.
     pub(crate) rf: Option<usize>,
-    /// The rank of what it reads, and of what it writes.
-    pub(crate) reads: Option<usize>,
-    pub(crate) writes: Option<usize>,
-    /// Those that read what it writes.
+    /// The index in modification order of the write that this event reads from.
+    pub(crate) read_index: Option<usize>,
+    /// The index in modification order of this event's own write.
+    pub(crate) write_index: Option<usize>,
+    /// The events that read from this one.
     pub(crate) readers: Vec<usize>,
-    /// Events of other threads that happened before it.
-    pub(crate) after: Vec<usize>,
+    /// The events of other threads that synchronise with this one.
+    pub(crate) sw: Vec<usize>,
 }
 
-/// What an event does to the order of things.
+/// The kind of an event, with its memory order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Effect {
     Load(Order),
     Store(Order),
     Rmw(Order),
     Fence(Order),
-    /// It has no memory order.
+    /// The event has no memory order.
     #[default]
     None,
 }
 
-/// How one event comes before another.
+/// The relation by which one event precedes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Edge {
-    /// In its thread.
-    Program,
-    /// The other reads it.
-    Read,
-    /// The other overwrites it, sooner or later.
-    Overwritten,
-    /// The other overwrites what it reads: it does not see the other.
-    Missed,
-    /// It happens before the other, by synchronisation.
-    Synchronised,
+    /// Program order: both events are of one thread.
+    Po,
+    /// Reads-from: from a write to a read of its value.
+    Rf,
+    /// Modification order: from a write to a later write of the same location.
+    Mo,
+    /// From-read: from a read to a write that comes after the read's source in modification order.
+    Fr,
+    /// Synchronizes-with: from a release to the acquire that makes it happen before.
+    Sw,
 }
 
 impl Graph {
-    /// The graph of a failure's trace; none if the file does not tell what was read.
+    /// The graph of a failure's trace; none if the file does not record reads-from and modification order.
     pub(crate) fn of(failure: &Failure) -> Option<Graph> {
         let events = &failure.trace.events;
         events.iter().find(|event| event.reads_from.is_some() || event.overwrites.is_some())?;
@@ -98,19 +103,19 @@ impl Graph {
             graph.nodes.push(Node {
                 thread: event.thread,
                 po,
-                effect: effect(&event.action, event.overwrites.is_some()),
-                after: event.synchronises_with.iter().map(|&other| other as usize).collect(),
+                effect: Effect::of(event),
+                sw: event.synchronises_with.iter().map(|&other| other as usize).collect(),
                 ..Node::default()
             });
         }
-        graph.find_places(failure);
-        graph.order_threads(failure);
+        graph.add_modification_order(events);
+        graph.add_reads_from(events);
+        graph.add_thread_synchronisation(events);
         Some(graph)
     }
 
-    /// Whatever the file says of synchronisation: a thread begins after it was made, and so on.
-    fn order_threads(&mut self, failure: &Failure) {
-        let events = &failure.trace.events;
+    /// Adds the sw edges of spawning, joining and waking, which files of older versions may lack.
+    fn add_thread_synchronisation(&mut self, events: &[Event]) {
         for (number, event) in events.iter().enumerate() {
             let (before, after) = match &event.action {
                 Action::Spawn { thread } => (number, self.threads.get(thread).and_then(|made| made.first())),
@@ -131,36 +136,45 @@ impl Graph {
                 _ => continue,
             };
             if let Some(&after) = after.filter(|&&after| before < after)
-                && !self.nodes[after].after.contains(&before)
+                && !self.nodes[after].sw.contains(&before)
             {
-                self.nodes[after].after.push(before);
+                self.nodes[after].sw.push(before);
             }
         }
     }
 
-    /// Puts writes in modification order. Where a place was written by something that is no event, a new place begins.
-    fn find_places(&mut self, failure: &Failure) {
-        let events = &failure.trace.events;
+    /// Builds the modification order of each location from the `overwrites` fields. An uninstrumented write to a location begins
+    /// a new location at the same address.
+    fn add_modification_order(&mut self, events: &[Event]) {
         let mut next: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut first: BTreeMap<u64, usize> = BTreeMap::new();
-        let mut begins = Vec::new();
-        for (number, event) in events.iter().enumerate() {
-            let Some(address) = event.action.place().map(|place| place.address) else { continue };
+        let mut first_writes = Vec::new();
+        for (number, event) in events.iter().enumerate().filter(|(_, event)| event.action.place().is_some()) {
             match event.overwrites {
                 Some(Write::Event(before)) => _ = next.insert(before as usize, number),
-                Some(write) => begins.push((address, write, number)),
+                Some(Write::Initial | Write::Unseen) => first_writes.push(number),
                 None => {}
             }
         }
-        for (address, write, number) in begins {
-            let place = self.new_place();
-            if write == Write::Initial {
-                first.insert(address, place);
+        for first in first_writes {
+            let location = self.new_location();
+            self.locations[location]
+                .extend(std::iter::successors(Some(first), |write| next.get(write).copied()));
+            for (index, &write) in self.locations[location].iter().enumerate() {
+                self.nodes[write].location = Some(location);
+                self.nodes[write].write_index = Some(index + 1);
             }
-            self.places[place].extend(std::iter::successors(Some(number), |write| next.get(write).copied()));
-            for (rank, &write) in self.places[place].iter().enumerate() {
-                self.nodes[write].place = Some(place);
-                self.nodes[write].writes = Some(rank + 1);
+        }
+    }
+
+    /// Adds the rf edges from the `reads_from` fields.
+    fn add_reads_from(&mut self, events: &[Event]) {
+        // The location at each address whose first write overwrote the initial value.
+        let mut initial: BTreeMap<u64, usize> = BTreeMap::new();
+        for (event, node) in events.iter().zip(&self.nodes) {
+            if let (Some(place), Some(Write::Initial), Some(location)) =
+                (event.action.place(), event.overwrites, node.location)
+            {
+                initial.insert(place.address, location);
             }
         }
         for (number, event) in events.iter().enumerate() {
@@ -168,60 +182,102 @@ impl Graph {
             match event.reads_from {
                 Some(Write::Event(from)) => {
                     let from = from as usize;
-                    let Node { place, writes, .. } = self.nodes[from];
+                    let Node { location, write_index, .. } = self.nodes[from];
                     self.nodes[from].readers.push(number);
                     let node = &mut self.nodes[number];
-                    (node.place, node.rf, node.reads) = (place, Some(from), writes);
+                    (node.location, node.rf, node.read_index) = (location, Some(from), write_index);
                 }
                 Some(Write::Initial) => {
-                    let place = *first.entry(address).or_insert_with(|| self.new_place());
-                    self.initial_readers[place].push(number);
+                    let location = *initial.entry(address).or_insert_with(|| self.new_location());
                     let node = &mut self.nodes[number];
-                    (node.place, node.reads) = (Some(place), Some(0));
+                    (node.location, node.read_index) = (Some(location), Some(0));
                 }
                 Some(Write::Unseen) | None => {}
             }
         }
     }
 
-    fn new_place(&mut self) -> usize {
-        self.places.push(Vec::new());
-        self.initial_readers.push(Vec::new());
-        self.places.len() - 1
+    fn new_location(&mut self) -> usize {
+        self.locations.push(Vec::new());
+        self.locations.len() - 1
     }
 
-    /// The write of a place that has this rank.
-    pub(crate) fn write(&self, place: usize, rank: usize) -> Option<usize> {
-        self.places[place].get(rank.checked_sub(1)?).copied()
+    /// The write with this index in the modification order of a location; none for the initial value.
+    pub(crate) fn write(&self, location: usize, index: usize) -> Option<usize> {
+        self.locations[location].get(index.checked_sub(1)?).copied()
     }
 
-    /// The events right after an event, by every kind of edge: what follows further on follows from these.
-    pub(crate) fn next(&self, number: usize) -> Vec<(Edge, usize)> {
+    /// The immediate successors of an event in po ∪ rf ∪ mo ∪ fr. Their transitive closure is that of the full relations.
+    pub(crate) fn successors(&self, number: usize) -> Vec<(Edge, usize)> {
         let node = &self.nodes[number];
-        let mut next = Vec::new();
-        next.extend(self.threads[&node.thread].get(node.po + 1).map(|&after| (Edge::Program, after)));
-        next.extend(node.readers.iter().map(|&reader| (Edge::Read, reader)));
-        if let Some(place) = node.place {
-            let at = |rank: usize| self.places[place].get(rank).copied();
-            next.extend(node.writes.and_then(at).map(|write| (Edge::Overwritten, write)));
-            let missed = node.reads.and_then(at).filter(|&write| write != number);
-            next.extend(missed.map(|write| (Edge::Missed, write)));
+        let mut successors = Vec::new();
+        successors.extend(self.threads[&node.thread].get(node.po + 1).map(|&after| (Edge::Po, after)));
+        successors.extend(node.readers.iter().map(|&reader| (Edge::Rf, reader)));
+        if let Some(location) = node.location {
+            let at = |index: usize| self.locations[location].get(index).copied();
+            successors.extend(node.write_index.and_then(at).map(|write| (Edge::Mo, write)));
+            let unseen = node.read_index.and_then(at).filter(|&write| write != number);
+            successors.extend(unseen.map(|write| (Edge::Fr, write)));
         }
-        next
+        successors
     }
 }
 
-/// What an action does to the order of things.
-fn effect(action: &Action, writes: bool) -> Effect {
-    match *action {
-        Action::Load { order, .. } => Effect::Load(order),
-        Action::Store { order, .. } => Effect::Store(order),
-        Action::Rmw { order, .. } => Effect::Rmw(order),
-        Action::Cas { order, .. } if writes => Effect::Rmw(order),
-        Action::Cas { order, failure, .. } => Effect::Load(failure.unwrap_or(order)),
-        Action::Fence { order } => Effect::Fence(order),
-        // A wait looks at the word, and the kernel orders that with whoever wakes.
-        Action::Wait { .. } => Effect::Load(Order::Acquire),
-        _ => Effect::None,
+impl Effect {
+    fn of(event: &Event) -> Effect {
+        match event.action {
+            Action::Load { order, .. } => Effect::Load(order),
+            Action::Store { order, .. } => Effect::Store(order),
+            Action::Rmw { order, .. } => Effect::Rmw(order),
+            Action::Cas { order, .. } if event.overwrites.is_some() => Effect::Rmw(order),
+            Action::Cas { order, failure, .. } => Effect::Load(failure.unwrap_or(order)),
+            Action::Fence { order } => Effect::Fence(order),
+            // A futex wait reads the word, and the kernel orders that read after the waker's write.
+            Action::Wait { .. } => Effect::Load(Order::Acquire),
+            _ => Effect::None,
+        }
     }
+
+    /// The memory order.
+    pub(crate) fn order(self) -> Option<Order> {
+        match self {
+            Effect::Load(order) | Effect::Store(order) | Effect::Rmw(order) | Effect::Fence(order) => {
+                Some(order)
+            }
+            Effect::None => None,
+        }
+    }
+
+    /// The same effect with another memory order.
+    fn with(self, order: Order) -> Effect {
+        match self {
+            Effect::Load(_) => Effect::Load(order),
+            Effect::Store(_) => Effect::Store(order),
+            Effect::Rmw(_) => Effect::Rmw(order),
+            Effect::Fence(_) => Effect::Fence(order),
+            Effect::None => Effect::None,
+        }
+    }
+
+    fn acquires(self) -> bool {
+        !matches!(self, Effect::Store(_)) && self.order().is_some_and(acquires)
+    }
+
+    fn releases(self) -> bool {
+        !matches!(self, Effect::Load(_)) && self.order().is_some_and(releases)
+    }
+
+    fn is_fence(self) -> bool {
+        matches!(self, Effect::Fence(_))
+    }
+}
+
+/// Whether a memory order includes acquire.
+fn acquires(order: Order) -> bool {
+    matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst)
+}
+
+/// Whether a memory order includes release.
+fn releases(order: Order) -> bool {
+    matches!(order, Order::Release | Order::AcqRel | Order::SeqCst)
 }

@@ -1,10 +1,10 @@
-//! The axioms against their definition: relations as sets of pairs, put together as the paper writes them.
+//! The axioms against their definition: relations as sets of pairs, composed as in the paper.
 
-use super::axioms::{Changes, HappensBefore};
+use super::axioms::{HappensBefore, Strengthening};
 use super::{Effect, Graph, Node};
 use crate::failure::Order;
 
-/// Numbers that look random.
+/// A linear congruential generator.
 struct Dice(u64);
 
 impl Dice {
@@ -16,23 +16,21 @@ impl Dice {
 
 const ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
 
-/// An execution of a few threads, events and places, whose reads and modification orders are anything at all, as long as reads
-/// come after what they read.
+/// A random execution of a few threads, events and locations. Every read comes after its source; modification orders are arbitrary.
 fn execution(dice: &mut Dice) -> Graph {
-    let mut graph =
-        Graph { places: vec![Vec::new(); 2], initial_readers: vec![Vec::new(); 2], ..Graph::default() };
+    let mut graph = Graph { locations: vec![Vec::new(); 2], ..Graph::default() };
     let (threads, events) = (2 + dice.roll(2), 4 + dice.roll(5));
     for number in 0..events {
         let thread = dice.roll(threads) as u32;
         let order = ORDERS[dice.roll(ORDERS.len())];
-        let place = dice.roll(2);
+        let location = dice.roll(2);
         let po = graph.threads.get(&thread).map_or(0, Vec::len);
         let mut node = Node { thread, po, ..Node::default() };
-        let writes = &mut graph.places[place];
+        let writes = &mut graph.locations[location];
         match dice.roll(7) {
             0 | 1 => {
                 node.effect = Effect::Store(order);
-                // Not between a read-modify-write and what it read.
+                // Not between a read-modify-write and its source.
                 let free = |&rank: &usize| {
                     let next: Option<&usize> = writes.get(rank);
                     next.is_none_or(|&next| !matches!(graph.nodes[next].effect, Effect::Rmw(_)))
@@ -42,7 +40,7 @@ fn execution(dice: &mut Dice) -> Graph {
             }
             2 => {
                 node.effect = Effect::Rmw(order);
-                // Nothing else may have read the same and written.
+                // Two read-modify-writes cannot have the same source.
                 let rank = writes.len();
                 node.rf = rank.checked_sub(1).map(|last| writes[last]);
                 writes.push(number);
@@ -54,20 +52,20 @@ fn execution(dice: &mut Dice) -> Graph {
             }
             _ => node.effect = Effect::Fence(order),
         }
-        node.place = (!matches!(node.effect, Effect::Fence(_))).then_some(place);
+        node.location = (!matches!(node.effect, Effect::Fence(_))).then_some(location);
         graph.threads.entry(thread).or_default().push(number);
         graph.nodes.push(node);
     }
-    // Ranks, now that all writes are there.
-    for place in 0..2 {
-        for (rank, &write) in graph.places[place].clone().iter().enumerate() {
-            graph.nodes[write].writes = Some(rank + 1);
+    // The indices in modification order, now that all writes are there.
+    for location in 0..2 {
+        for (rank, &write) in graph.locations[location].clone().iter().enumerate() {
+            graph.nodes[write].write_index = Some(rank + 1);
         }
     }
     for number in 0..events {
         if matches!(graph.nodes[number].effect, Effect::Load(_) | Effect::Rmw(_)) {
-            graph.nodes[number].reads =
-                Some(graph.nodes[number].rf.map_or(0, |from| graph.nodes[from].writes.unwrap()));
+            graph.nodes[number].read_index =
+                Some(graph.nodes[number].rf.map_or(0, |from| graph.nodes[from].write_index.unwrap()));
         }
     }
     graph
@@ -91,7 +89,7 @@ impl Pairs {
         Pairs::of(self.0.len(), |a, b| self.0[a][b] || other.0[a][b])
     }
 
-    /// Or the same event.
+    /// The reflexive closure.
     fn maybe(&self) -> Pairs {
         Pairs::of(self.0.len(), |a, b| a == b || self.0[a][b])
     }
@@ -113,26 +111,28 @@ impl Pairs {
     }
 }
 
-/// Whether RC11 allows the execution, by the book.
-fn is_consistent(graph: &Graph, changes: &Changes) -> bool {
+/// Whether the execution is RC11-consistent, by the definition.
+fn is_consistent(graph: &Graph, strengthening: &Strengthening) -> bool {
     let nodes = &graph.nodes;
     let n = nodes.len();
-    let order = |a: usize| changes.orders.get(&a).copied().or(nodes[a].effect.order()).unwrap();
+    let order = |a: usize| strengthening.orders.get(&a).copied().or(nodes[a].effect.order()).unwrap();
     let releases = |a: usize| matches!(order(a), Order::Release | Order::AcqRel | Order::SeqCst);
     let acquires = |a: usize| matches!(order(a), Order::Acquire | Order::AcqRel | Order::SeqCst);
     let is_fence = |a: usize| matches!(nodes[a].effect, Effect::Fence(_));
     let reads = |a: usize| matches!(nodes[a].effect, Effect::Load(_) | Effect::Rmw(_));
     let writes = |a: usize| matches!(nodes[a].effect, Effect::Store(_) | Effect::Rmw(_));
-    let same = |a: usize, b: usize| nodes[a].place.is_some() && nodes[a].place == nodes[b].place;
+    let same = |a: usize, b: usize| nodes[a].location.is_some() && nodes[a].location == nodes[b].location;
     let only = |set: &dyn Fn(usize) -> bool| Pairs::of(n, |a, b| a == b && set(a));
 
     let po = Pairs::of(n, |a, b| nodes[a].thread == nodes[b].thread && nodes[a].po < nodes[b].po);
     let rf = Pairs::of(n, |a, b| nodes[b].rf == Some(a));
     let co = Pairs::of(n, |a, b| {
-        same(a, b) && matches!((nodes[a].writes, nodes[b].writes), (Some(x), Some(y)) if x < y)
+        same(a, b) && matches!((nodes[a].write_index, nodes[b].write_index), (Some(x), Some(y)) if x < y)
     });
     let fr = Pairs::of(n, |a, b| {
-        a != b && same(a, b) && matches!((nodes[a].reads, nodes[b].writes), (Some(x), Some(y)) if x < y)
+        a != b
+            && same(a, b)
+            && matches!((nodes[a].read_index, nodes[b].write_index), (Some(x), Some(y)) if x < y)
     });
     let rf_rmw = rf.then(&only(&|a| matches!(nodes[a].effect, Effect::Rmw(_))));
     let rs = only(&writes).then(&rf_rmw.closure().maybe());
@@ -164,21 +164,21 @@ fn the_axioms_are_those_of_the_paper() {
     let mut counts = [0; 2];
     for _ in 0..4000 {
         let graph = execution(&mut dice);
-        let mut changes = Changes::default();
+        let mut strengthening = Strengthening::default();
         for number in 0..graph.nodes.len() {
             if dice.roll(3) == 0 {
-                changes.orders.insert(number, ORDERS[dice.roll(ORDERS.len())]);
+                strengthening.orders.insert(number, ORDERS[dice.roll(ORDERS.len())]);
             }
         }
         let events: Vec<usize> = (0..graph.nodes.len()).collect();
-        let forbidden = HappensBefore::with(&graph, &changes).forbids(&events);
-        assert_eq!(forbidden, !is_consistent(&graph, &changes), "{graph:#?} {changes:?}");
+        let forbidden = HappensBefore::with(&graph, &strengthening).forbids(&events);
+        assert_eq!(forbidden, !is_consistent(&graph, &strengthening), "{graph:#?} {strengthening:?}");
         counts[usize::from(forbidden)] += 1;
     }
     assert!(counts.iter().all(|&count| count > 400), "one-sided: {counts:?}");
 }
 
-/// A fence that is not there is the same as one that is.
+/// An inserted fence has the effect of a recorded one.
 #[test]
 fn a_fence_before_an_event_is_a_fence() {
     let mut dice = Dice(42);
@@ -186,19 +186,19 @@ fn a_fence_before_an_event_is_a_fence() {
         let graph = execution(&mut dice);
         let before = dice.roll(graph.nodes.len());
         let order = ORDERS[dice.roll(ORDERS.len())];
-        let added = Changes { fences: [(before, order)].into(), ..Changes::default() };
+        let added = Strengthening { fences: [(before, order)].into(), ..Strengthening::default() };
         let with = insert_fence(&graph, before, order);
         let events: Vec<usize> = (0..graph.nodes.len()).collect();
         let forbidden = HappensBefore::with(&graph, &added).forbids(&events);
         assert_eq!(
             forbidden,
-            !is_consistent(&with, &Changes::default()),
+            !is_consistent(&with, &Strengthening::default()),
             "{order:?} before {before} in {graph:#?}"
         );
     }
 }
 
-/// The execution with one more event, right before another.
+/// The execution with a fence as an event right before another event.
 fn insert_fence(graph: &Graph, before: usize, order: Order) -> Graph {
     let moved = |event: usize| event + usize::from(event >= before);
     let thread = graph.nodes[before].thread;
@@ -217,8 +217,8 @@ fn insert_fence(graph: &Graph, before: usize, order: Order) -> Graph {
     for event in by_order {
         with.threads.entry(with.nodes[event].thread).or_default().push(event);
     }
-    for place in &mut with.places {
-        place.iter_mut().for_each(|write| *write = moved(*write));
+    for location in &mut with.locations {
+        location.iter_mut().for_each(|write| *write = moved(*write));
     }
     with
 }

@@ -1,8 +1,8 @@
-//! The picture in the language of Graphviz: `dot -Tsvg`.
+//! The drawing in the language of Graphviz, for `dot -Tsvg`.
 
 use std::fmt::Write as _;
 
-use super::{Kind, Picture};
+use super::model::{ArrowKind, Picture};
 
 pub(super) fn dot(picture: &Picture) -> String {
     let mut out = format!("digraph {} {{\n", quoted(&picture.title));
@@ -34,10 +34,10 @@ pub(super) fn dot(picture: &Picture) -> String {
             style.push_str(", style=dashed");
         }
         match arrow.kind {
-            Kind::Program => style.push_str(", weight=10"),
-            Kind::Races => style.push_str(", dir=none, penwidth=2, constraint=false"),
-            // These may go up as well as down.
-            Kind::Misses | Kind::Overwrites => style.push_str(", constraint=false"),
+            ArrowKind::Po => style.push_str(", weight=10"),
+            ArrowKind::Race => style.push_str(", dir=none, penwidth=2, constraint=false"),
+            // mo and fr edges may go up as well as down.
+            ArrowKind::Fr | ArrowKind::Mo => style.push_str(", constraint=false"),
             _ => {}
         }
         let _ = writeln!(out, "  e{} -> e{} [{style}];", arrow.from, arrow.to);
@@ -46,7 +46,7 @@ pub(super) fn dot(picture: &Picture) -> String {
     out
 }
 
-/// A string as Graphviz takes it.
+/// A quoted string of the DOT language.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

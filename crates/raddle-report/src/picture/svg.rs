@@ -1,33 +1,35 @@
-//! The picture as an image, laid out without help: threads are columns, program order goes down, and whoever reads or waits for
-//! something stands below it.
+//! The drawing as an SVG image, with a layout of its own: threads are columns, program order goes down, and an event stands below
+//! those that it reads from or synchronises with.
 
 use std::fmt::Write as _;
 
-use super::{Arrow, Item, Kind, Picture};
+use super::model::{Arrow, ArrowKind, EventBox, Picture};
 
-/// Texts are monospaced, so that their width is known.
+/// The width of a character of the monospaced font.
 const CHAR: f64 = 7.3;
+/// The width of a character of small print.
 const SMALL_CHAR: f64 = 6.1;
+/// The height of a line of text.
 const LINE: f64 = 15.0;
-/// Characters of a line within a box.
-const WIDEST: usize = 44;
+/// The largest number of characters on a line of a box.
+const MAX_CHARS: usize = 44;
 const PADDING: f64 = 8.0;
-/// Between columns, where arrows go.
+/// The gap between columns, where arrows run.
 const GAP: f64 = 96.0;
-/// Between rows.
+/// The gap between rows.
 const ROW_GAP: f64 = 26.0;
 const MARGIN: f64 = 20.0;
 
-/// Where a box is.
+/// The rectangle of a box.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Rect {
     x: f64,
     y: f64,
     width: f64,
     height: f64,
 }
 
-impl Place {
+impl Rect {
     fn middle(self) -> f64 {
         self.y + self.height / 2.0
     }
@@ -40,13 +42,15 @@ impl Place {
 pub(super) fn svg(picture: &Picture) -> String {
     let texts: Vec<Vec<(String, bool)>> = picture.boxes.iter().map(texts).collect();
     let top = MARGIN + if picture.omitted > 0 { 3.0 } else { 2.0 } * LINE + 14.0;
-    let places = places(picture, &texts, top);
-    let legend: Vec<Kind> =
-        Kind::ALL.into_iter().filter(|kind| picture.arrows.iter().any(|arrow| arrow.kind == *kind)).collect();
-    let bottom = places.iter().map(|place| place.y + place.height).fold(top, f64::max) + 24.0;
+    let rects = rects(picture, &texts, top);
+    let legend: Vec<ArrowKind> = ArrowKind::ALL
+        .into_iter()
+        .filter(|kind| picture.arrows.iter().any(|arrow| arrow.kind == *kind))
+        .collect();
+    let bottom = rects.iter().map(|rect| rect.y + rect.height).fold(top, f64::max) + 24.0;
     let longest = legend.iter().map(|kind| kind.meaning().chars().count()).max().unwrap_or(0);
     let wide = picture.title.chars().count() as f64 * CHAR;
-    let right = places.iter().map(|place| place.right()).fold(0.0, f64::max);
+    let right = rects.iter().map(|rect| rect.right()).fold(0.0, f64::max);
     let width =
         (right + GAP / 2.0).max(MARGIN + 60.0 + longest as f64 * SMALL_CHAR).max(MARGIN + wide) + MARGIN;
     let height = bottom + legend.len() as f64 * LINE + MARGIN;
@@ -66,20 +70,20 @@ pub(super) fn svg(picture: &Picture) -> String {
         text(&mut out, MARGIN, MARGIN + 8.0 + LINE, 10.0, "#666666", "normal", &omitted);
     }
     for (column, (_, name)) in picture.columns.iter().enumerate() {
-        let own = picture.boxes.iter().zip(&places).find(|(item, _)| item.column == column);
-        if let Some((_, place)) = own {
-            text(&mut out, place.x, top - 12.0, 12.0, "#222222", "bold", name);
+        let own = picture.boxes.iter().zip(&rects).find(|(item, _)| item.column == column);
+        if let Some((_, rect)) = own {
+            text(&mut out, rect.x, top - 12.0, 12.0, "#222222", "bold", name);
         }
     }
-    // Boxes cover what runs behind them.
+    // Boxes are drawn over arrows, and labels over boxes.
     for (number, arrow) in picture.arrows.iter().enumerate() {
-        draw_arrow(&mut out, picture, &places, number, arrow);
+        draw_arrow(&mut out, picture, &rects, number, arrow);
     }
-    for ((item, place), lines) in picture.boxes.iter().zip(&places).zip(&texts) {
-        draw_box(&mut out, item, *place, lines);
+    for ((item, rect), lines) in picture.boxes.iter().zip(&rects).zip(&texts) {
+        draw_box(&mut out, item, *rect, lines);
     }
     for number in 0..picture.arrows.len() {
-        draw_label(&mut out, picture, &places, number);
+        draw_label(&mut out, picture, &rects, number);
     }
     for (at, kind) in legend.iter().enumerate() {
         let y = bottom + at as f64 * LINE;
@@ -91,8 +95,8 @@ pub(super) fn svg(picture: &Picture) -> String {
     out
 }
 
-/// The lines of a box; those that are small print are marked.
-fn texts(item: &Item) -> Vec<(String, bool)> {
+/// The lines of a box, each with whether it is small print.
+fn texts(item: &EventBox) -> Vec<(String, bool)> {
     let mut lines: Vec<(String, bool)> = wrapped(&item.text).into_iter().map(|line| (line, false)).collect();
     if item.reads_initial {
         lines.push(("the initial value".to_owned(), true));
@@ -105,7 +109,7 @@ fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let last = lines.last_mut().expect("never empty");
-        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > WIDEST {
+        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > MAX_CHARS {
             lines.push(word.to_owned());
         } else {
             if !last.is_empty() {
@@ -117,8 +121,8 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// Gives every box a column and a row.
-fn places(picture: &Picture, texts: &[Vec<(String, bool)>], top: f64) -> Vec<Place> {
+/// The rectangle of every box.
+fn rects(picture: &Picture, texts: &[Vec<(String, bool)>], top: f64) -> Vec<Rect> {
     let width = |lines: &[(String, bool)]| {
         let widths = lines
             .iter()
@@ -133,13 +137,13 @@ fn places(picture: &Picture, texts: &[Vec<(String, bool)>], top: f64) -> Vec<Pla
         widths.push(widest);
         left.push(left[column] + widest + GAP);
     }
-    // A row below everything that comes before.
+    // The row of an event is below those of its po, rf and sw predecessors.
     let mut rows = vec![0_usize; picture.boxes.len()];
     for to in 0..rows.len() {
         let before = picture.arrows.iter().filter(|arrow| {
             arrow.to == to
                 && arrow.from < to
-                && matches!(arrow.kind, Kind::Program | Kind::Reads | Kind::ReadsInOrder | Kind::Synchronises)
+                && matches!(arrow.kind, ArrowKind::Po | ArrowKind::Rf | ArrowKind::RfSw | ArrowKind::Sw)
         });
         rows[to] = before.map(|arrow| rows[arrow.from] + 1).max().unwrap_or(0);
     }
@@ -152,18 +156,18 @@ fn places(picture: &Picture, texts: &[Vec<(String, bool)>], top: f64) -> Vec<Pla
         y.push(y[row] + highest + ROW_GAP);
     }
     let boxes = picture.boxes.iter().zip(&rows).zip(texts);
-    let place = |((item, &row), lines): ((&Item, &usize), &Vec<(String, bool)>)| Place {
+    let rect = |((item, &row), lines): ((&EventBox, &usize), &Vec<(String, bool)>)| Rect {
         x: left[item.column],
         y: y[row],
         width: widths[item.column],
         height: height(lines),
     };
-    boxes.map(place).collect()
+    boxes.map(rect).collect()
 }
 
-fn markers(out: &mut String, kinds: &[Kind]) {
+fn markers(out: &mut String, kinds: &[ArrowKind]) {
     out.push_str("<defs>\n");
-    for kind in kinds.iter().filter(|kind| **kind != Kind::Races) {
+    for kind in kinds.iter().filter(|kind| **kind != ArrowKind::Race) {
         let _ = writeln!(
             out,
             "<marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
@@ -175,15 +179,24 @@ fn markers(out: &mut String, kinds: &[Kind]) {
     out.push_str("</defs>\n");
 }
 
-fn marker(kind: Kind) -> String {
-    format!("{kind:?}").to_lowercase()
+/// The identifier of the arrowhead.
+fn marker(kind: ArrowKind) -> &'static str {
+    match kind {
+        ArrowKind::Po => "program",
+        ArrowKind::Rf => "reads",
+        ArrowKind::RfSw => "readsinorder",
+        ArrowKind::Sw => "synchronises",
+        ArrowKind::Mo => "overwrites",
+        ArrowKind::Fr => "misses",
+        ArrowKind::Race => "races",
+    }
 }
 
-fn draw_line(out: &mut String, kind: Kind, path: &str) {
+fn draw_line(out: &mut String, kind: ArrowKind, path: &str) {
     let dashes = if kind.is_dashed() { " stroke-dasharray=\"5 3\"" } else { "" };
-    let width = if kind == Kind::Races { 2.5 } else { 1.4 };
+    let width = if kind == ArrowKind::Race { 2.5 } else { 1.4 };
     let end = match kind {
-        Kind::Races => String::new(),
+        ArrowKind::Race => String::new(),
         _ => format!(" marker-end=\"url(#{})\"", marker(kind)),
     };
     let _ = writeln!(
@@ -193,24 +206,24 @@ fn draw_line(out: &mut String, kind: Kind, path: &str) {
     );
 }
 
-/// The four points of an arrow's curve.
-fn curve(picture: &Picture, places: &[Place], number: usize) -> [(f64, f64); 4] {
+/// The four control points of an arrow's Bézier curve.
+fn curve(picture: &Picture, rects: &[Rect], number: usize) -> [(f64, f64); 4] {
     let Arrow { from, to, kind } = picture.arrows[number];
-    let (a, b) = (places[from], places[to]);
-    if kind == Kind::Program {
+    let (a, b) = (rects[from], rects[to]);
+    if kind == ArrowKind::Po {
         let x = a.x + 18.0;
         return [(x, a.y + a.height), (x, a.y + a.height), (x, b.y), (x, b.y)];
     }
-    // Arrows that meet at a box are kept apart.
+    // The ends of arrows at one box are spread over its height.
     let shift = |at: usize, is_end: bool| {
-        let meets = |arrow: &Arrow| arrow.kind != Kind::Program && (arrow.from == at || arrow.to == at);
+        let meets = |arrow: &Arrow| arrow.kind != ArrowKind::Po && (arrow.from == at || arrow.to == at);
         let all: Vec<usize> =
             (0..picture.arrows.len()).filter(|&other| meets(&picture.arrows[other])).collect();
         let mine = all.iter().position(|&other| other == number).unwrap_or(0) as f64;
-        let room = places[at].height - 10.0;
+        let room = rects[at].height - 10.0;
         let step = (room / all.len().max(1) as f64).min(10.0);
         let offset = (mine - (all.len() as f64 - 1.0) / 2.0) * step;
-        places[at].middle() + offset + if is_end { 0.5 } else { -0.5 }
+        rects[at].middle() + offset + if is_end { 0.5 } else { -0.5 }
     };
     let (start, end) = (shift(from, false), shift(to, true));
     let (columns, bend) = (picture.boxes[from].column.cmp(&picture.boxes[to].column), GAP * 0.55);
@@ -230,10 +243,10 @@ fn curve(picture: &Picture, places: &[Place], number: usize) -> [(f64, f64); 4] 
     }
 }
 
-fn draw_arrow(out: &mut String, picture: &Picture, places: &[Place], number: usize, arrow: &Arrow) {
-    let [a, b, c, d] = curve(picture, places, number);
+fn draw_arrow(out: &mut String, picture: &Picture, rects: &[Rect], number: usize, arrow: &Arrow) {
+    let [a, b, c, d] = curve(picture, rects, number);
     let path = match arrow.kind {
-        Kind::Program => format!("M {:.1} {:.1} L {:.1} {:.1}", a.0, a.1, d.0, d.1),
+        ArrowKind::Po => format!("M {:.1} {:.1} L {:.1} {:.1}", a.0, a.1, d.0, d.1),
         _ => format!(
             "M {:.1} {:.1} C {:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
             a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1
@@ -242,23 +255,24 @@ fn draw_arrow(out: &mut String, picture: &Picture, places: &[Place], number: usi
     draw_line(out, arrow.kind, &path);
 }
 
-/// The name of an arrow, on it and readable over whatever is there.
-fn draw_label(out: &mut String, picture: &Picture, places: &[Place], number: usize) {
+/// Draws the label of an arrow, with a white outline that keeps it readable over lines.
+fn draw_label(out: &mut String, picture: &Picture, rects: &[Rect], number: usize) {
     let Arrow { from, to, kind } = picture.arrows[number];
     if kind.label().is_empty() {
         return;
     }
-    let [a, b, c, d] = curve(picture, places, number);
-    // Where arrows cross, their names do not; of long ones, in the gap next to where they begin, so that it lies on no box.
+    let [a, b, c, d] = curve(picture, rects, number);
+    // The position along the curve differs by kind, so that labels of crossing arrows do not meet. The label of an arrow over
+    // several columns stands in the first gap, where no box is.
     let near = match kind {
         _ if picture.boxes[from].column.abs_diff(picture.boxes[to].column) > 1 => 0.16,
-        Kind::Races => 0.5,
-        Kind::Misses | Kind::Overwrites => 0.74,
+        ArrowKind::Race => 0.5,
+        ArrowKind::Fr | ArrowKind::Mo => 0.74,
         _ => 0.26,
     };
-    // Of several between the same boxes, one above the other.
+    // Labels of arrows between the same boxes are stacked.
     let same = picture.arrows[..number].iter().filter(|other| {
-        other.kind != Kind::Program && [(from, to), (to, from)].contains(&(other.from, other.to))
+        other.kind != ArrowKind::Po && [(from, to), (to, from)].contains(&(other.from, other.to))
     });
     let at = |p: [f64; 4]| {
         let (t, u) = (near, 1.0 - near);
@@ -274,17 +288,17 @@ fn draw_label(out: &mut String, picture: &Picture, places: &[Place], number: usi
     );
 }
 
-fn draw_box(out: &mut String, item: &Item, place: Place, lines: &[(String, bool)]) {
+fn draw_box(out: &mut String, item: &EventBox, rect: Rect, lines: &[(String, bool)]) {
     let (fill, stroke) = if item.is_key { ("#fff3d6", "#c01818") } else { ("#f6f7f9", "#8a8f98") };
     let _ = writeln!(
         out,
         "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"/>",
-        place.x, place.y, place.width, place.height
+        rect.x, rect.y, rect.width, rect.height
     );
     for (number, (line, is_small)) in lines.iter().enumerate() {
-        let y = place.y + PADDING / 2.0 + (number as f64 + 0.75) * LINE;
+        let y = rect.y + PADDING / 2.0 + (number as f64 + 0.75) * LINE;
         let (size, colour) = if *is_small { (10.0, "#666666") } else { (12.0, "#1a1a1a") };
-        text(out, place.x + PADDING, y, size, colour, "normal", line);
+        text(out, rect.x + PADDING, y, size, colour, "normal", line);
     }
 }
 
@@ -297,7 +311,7 @@ fn text(out: &mut String, x: f64, y: f64, size: f64, colour: &str, weight: &str,
     );
 }
 
-/// Text as XML takes it.
+/// Text with the special characters of XML escaped.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

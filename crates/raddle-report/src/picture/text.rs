@@ -1,17 +1,18 @@
-//! The picture in the terminal: a column for each thread, a number for each event, and what it has to do with others beside it.
+//! The drawing as text: a column for each thread, a number for each event, and its relations in words below it.
 
-use super::{Kind, NoGraph, Picture};
+use super::NoGraph;
+use super::model::{ArrowKind, Picture};
 use crate::failure::Failure;
-use crate::terminal::Style;
-use crate::terminal::text::{Line, Page, Paint};
+use crate::page::{Line, Page, Paint, Style};
 
-/// Columns are this far apart at most, and at least: texts may run over those to the right.
-const WIDEST: usize = 36;
-const NARROWEST: usize = 3;
-/// What the last column should have to itself.
-const ROOM: usize = 24;
+/// The largest distance between columns.
+const MAX_COLUMN: usize = 36;
+/// The smallest distance between columns: texts may run over the columns to their right.
+const MIN_COLUMN: usize = 3;
+/// The width reserved for the text of the last column.
+const LAST_COLUMN: usize = 24;
 
-/// The execution graph of a failure as a page in the terminal.
+/// The execution graph of a failure as text for the terminal.
 ///
 /// # Errors
 /// If the failure has no execution graph.
@@ -28,8 +29,8 @@ pub fn render_graph(failure: &Failure, style: Style) -> Result<String, NoGraph> 
     }
     let digits = picture.boxes.len().to_string().len();
     let left = 2 + digits + 2;
-    let room = page.style.width.saturating_sub(left + ROOM);
-    let column = (room / picture.columns.len().max(1)).clamp(NARROWEST, WIDEST);
+    let room = page.style.width.saturating_sub(left + LAST_COLUMN);
+    let column = (room / picture.columns.len().max(1)).clamp(MIN_COLUMN, MAX_COLUMN);
     let start = |number: usize| left + number * column;
     let mut header = Line::new();
     for (number, (thread, name)) in picture.columns.iter().enumerate() {
@@ -77,7 +78,7 @@ pub fn render_graph(failure: &Failure, style: Style) -> Result<String, NoGraph> 
     Ok(page.finish())
 }
 
-/// What an event has to do with others, in words.
+/// The relations of an event to others, in words.
 fn relations(picture: &Picture, number: usize) -> Vec<(Paint, String)> {
     let mut relations = Vec::new();
     if picture.boxes[number].reads_initial {
@@ -87,21 +88,21 @@ fn relations(picture: &Picture, number: usize) -> Vec<(Paint, String)> {
         let (from, to) = (arrow.from + 1, arrow.to + 1);
         let is_from = arrow.from == number;
         relations.extend(match arrow.kind {
-            Kind::Reads if !is_from && arrow.to == number => {
+            ArrowKind::Rf if !is_from && arrow.to == number => {
                 Some((Paint::Plain, format!("reads {from}, and does not itself synchronise with it")))
             }
-            Kind::ReadsInOrder if !is_from && arrow.to == number => {
+            ArrowKind::RfSw if !is_from && arrow.to == number => {
                 Some((Paint::Plain, format!("reads {from}, and synchronises with it")))
             }
-            Kind::Synchronises if !is_from && arrow.to == number => {
+            ArrowKind::Sw if !is_from && arrow.to == number => {
                 Some((Paint::Dim, format!("happens after {from}")))
             }
-            Kind::Overwrites if !is_from && arrow.to == number => {
+            ArrowKind::Mo if !is_from && arrow.to == number => {
                 Some((Paint::Dim, format!("overwrites {from}")))
             }
-            Kind::Misses if is_from => Some((Paint::Error, format!("does not see {to}"))),
-            Kind::Races if is_from => Some((Paint::Error, format!("races with {to}"))),
-            Kind::Races if arrow.to == number => Some((Paint::Error, format!("races with {from}"))),
+            ArrowKind::Fr if is_from => Some((Paint::Error, format!("does not see {to}"))),
+            ArrowKind::Race if is_from => Some((Paint::Error, format!("races with {to}"))),
+            ArrowKind::Race if arrow.to == number => Some((Paint::Error, format!("races with {from}"))),
             _ => None,
         });
     }

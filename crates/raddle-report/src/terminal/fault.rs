@@ -1,43 +1,44 @@
-//! What is wrong with memory: each step that explains it, with its stack.
+//! The steps towards a memory error or data race, with their call stacks.
 
-use super::calls::{Lines, calls, short};
-use super::text::{Line, Page, Paint};
-use super::words;
 use crate::failure::{Did, Failure, Fault, FaultStep};
+use crate::narrative::calls::{Lines, calls, short};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
-/// Steps beyond these are only counted: a leak may be of many blocks.
-const MOST_STEPS: usize = 8;
+/// The largest number of printed steps: a leak may be of many blocks.
+const MAX_STEPS: usize = 8;
 
-/// Prints who did what to the memory, where, and on whose behalf.
+/// Prints each step with its thread, source line and calls.
 pub(super) fn steps(failure: &Failure, fault: &Fault, page: &mut Page) {
     let lines = Lines::of(&failure.trace);
     page.blank();
     let names = fault.steps.iter().map(|step| words::full_name(failure, step.thread).chars().count());
     let name = names.max().unwrap_or(0);
-    for step in fault.steps.iter().take(MOST_STEPS) {
+    for step in fault.steps.iter().take(MAX_STEPS) {
         let mut line = Line::of(Paint::ThreadName(step.thread), words::full_name(failure, step.thread));
         line.pad_to(name + 2);
-        line.push(Paint::Plain, what(fault, step));
+        line.push(Paint::Plain, describe(fault, step));
         let around = calls(&failure.trace, step.at, &lines);
-        if let Some(place) = &around.line {
-            line.push(Paint::Dim, format!(", at {place}"));
+        if let Some(source) = &around.line {
+            line.push(Paint::Dim, format!(", at {source}"));
         }
         page.wrapped(2, name + 2, line);
         for (depth, level) in around.levels.iter().take(around.own).rev().enumerate() {
             let function = short(&level.function);
             let text = match &level.called_at {
-                Some(place) if depth + 1 < around.own => format!("in {function}, called at {place}"),
+                Some(source) if depth + 1 < around.own => format!("in {function}, called at {source}"),
                 _ => format!("in {function}"),
             };
             page.wrapped(2 + name + 2 + 2, 2, Line::of(Paint::Dim, text));
         }
     }
-    if let Some(more) = fault.steps.len().checked_sub(MOST_STEPS).filter(|&more| more > 0) {
+    if let Some(more) = fault.steps.len().checked_sub(MAX_STEPS).filter(|&more| more > 0) {
         page.wrapped(2, 2, Line::of(Paint::Dim, format!("and {more} more")));
     }
 }
 
-fn what(fault: &Fault, step: &FaultStep) -> String {
+/// A step in words.
+fn describe(fault: &Fault, step: &FaultStep) -> String {
     let does = words::does(step.did);
     let block = fault.blocks.iter().find(|block| block.address == step.address);
     match step.did {

@@ -1,348 +1,259 @@
-//! The rows of the interleaving, before anybody decides where on the page they go.
-//!
-//! Calls are opened only as far as something happened inside them that concerns other threads; what a thread did to data
-//! of its own is folded into one row.
+//! The section "interleaving": a column for each thread, or one list where columns would be too narrow.
 
-use std::collections::BTreeMap;
+use crate::failure::Failure;
+use crate::narrative::locations::Locations;
+use crate::narrative::rows::{Row, RowKind, rows};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
-use super::calls::{Calls, Level, Lines, calls};
-use super::interest::{Interest, interest};
-use super::places::Places;
-use super::{tidy, words};
-use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd};
+/// The smallest width of a page with columns; below, a list is easier to read.
+const MIN_WIDTH: usize = 60;
+/// The largest number of columns.
+const MAX_COLUMNS: usize = 4;
+/// The largest width of a column: neighbours stay close on a wide screen.
+const MAX_COLUMN: usize = 44;
+/// The smallest distance at which columns can be told apart.
+const MIN_COLUMN: usize = 12;
+/// The distance at which columns are easy to tell apart.
+const COLUMN: usize = 24;
+/// The column at which the rule of a context switch ends.
+const MAX_RULE: usize = 100;
+/// The column at which source lines end in a list.
+const LIST_WIDTH: usize = 100;
+/// The largest number of rows. The last ones are kept, because they led to the failure.
+const MAX_ROWS: usize = 150;
+/// The largest number of addresses in the legend; more are left to the failure file.
+const MAX_LEGEND: usize = 12;
+/// The largest width of the column of source lines.
+const MAX_GUTTER: usize = 28;
 
-/// One row.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) kind: RowKind,
-    pub(super) thread: u32,
-    /// How many calls it is inside of.
-    pub(super) depth: usize,
-    /// The call that it alone happened inside of.
-    pub(super) within: Option<String>,
-    pub(super) text: String,
-    /// The line of code.
-    pub(super) line: Option<String>,
-    /// How many events it stands for.
-    pub(super) events: u64,
+/// Prints the interleaving of the threads.
+pub(super) fn print(failure: &Failure, page: &mut Page) {
+    if failure.trace.events.is_empty() {
+        return;
+    }
+    let locations = Locations::of(failure);
+    let glyphs = page.style.glyphs();
+    let mut rows = rows(failure, &locations, glyphs.inside);
+    let cut = rows.len().saturating_sub(MAX_ROWS);
+    let omitted = failure.trace.omitted + rows.drain(..cut).map(|row| row.events).sum::<u64>();
+    page.blank();
+    page.text(Paint::Bold, "interleaving");
+    if omitted > 0 {
+        let count = words::counted(omitted, "event");
+        page.wrapped(
+            2,
+            2,
+            Line::of(Paint::Dim, format!("{0} {count} before this left out {0}", glyphs.dots)),
+        );
+    }
+    let mut threads: Vec<u32> = rows.iter().map(|row| row.thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    if page.style.width < MIN_WIDTH || threads.len() > MAX_COLUMNS {
+        list(failure, &rows, &threads, page);
+    } else {
+        columns(failure, &rows, &threads, page);
+    }
+    legend(&locations, &rows, page);
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowKind {
-    /// A call that the rows below it, one deeper, are inside of.
-    Call,
-    Event,
-    /// Events that concern no other thread.
-    Folded,
-    Panic,
-    /// The running thread changes; `thread` is the new one.
-    Switch,
-}
+fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
+    let glyphs = page.style.glyphs();
+    let width = page.style.width;
+    let gutter =
+        rows.iter().filter_map(|row| row.line.as_ref()).map(|line| line.chars().count()).max().unwrap_or(0);
+    let gutter = gutter.min(MAX_GUTTER).min(width / 4);
+    // Two spaces before the lines of code and two after.
+    let left = 2 + gutter + 2;
+    let column = column_width(rows, threads, width - left);
+    let start = |thread: u32| left + column * threads.iter().position(|&t| t == thread).unwrap_or(0);
 
-/// The rows of a failure's trace, in order.
-pub(super) fn rows(failure: &Failure, places: &Places, inside: &str) -> Vec<Row> {
-    let trace = &failure.trace;
-    let lines = Lines::of(trace);
-    let mut around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
-    let mut texts = Vec::with_capacity(around.len());
-    for (event, calls) in trace.events.iter().zip(&mut around) {
-        let locking = calls.in_std().and_then(|function| words::locking(function, &event.action, places));
-        if locking.is_some() {
-            // It says what the call was for.
-            calls.levels.truncate(calls.own);
-        }
-        texts.push(locking.unwrap_or_else(|| words::event(&event.action, places)));
+    let mut header = Line::new();
+    for &thread in threads {
+        header.pad_to(start(thread));
+        let name = words::full_name(failure, thread);
+        header.push(Paint::ThreadName(thread), name.chars().take(column - 1).collect::<String>());
     }
-    let interest = interest(failure, &around, places);
-    let bases = bases(&trace.events, &around);
-    let mut builder =
-        Builder { failure, places, around, texts, bases, threads: BTreeMap::new(), rows: Vec::new(), inside };
-    let mut at = 0;
-    while at < trace.events.len() {
-        let thread = trace.events[at].thread;
-        builder.switch(at);
-        let run = trace.events[at..].iter().zip(&interest[at..]);
-        let run = run
-            .take_while(|(other, interest)| other.thread == thread && **interest != Interest::Shown)
-            .count();
-        let plumbing = |at: usize| {
-            let looks = matches!(trace.events[at].action, Action::Load { .. } | Action::Fence { .. });
-            looks && interest[at] == Interest::Own && builder.around[at].is_in_std()
-        };
-        if run > 0 && (at..at + run).all(plumbing) {
-            // What a lock looks at besides locking.
-            at += run;
-        } else if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
-            builder.folded(at, &interest[at..at + run]);
-            at += run;
-        } else {
-            builder.event(at);
-            at += 1;
-        }
-    }
-    builder.still_waiting();
-    tidy::tidy(builder.rows)
-}
-
-/// For each event, how many of the calls around it tell nothing: the function that its thread began in and closures
-/// within that, or the function of the operation, which has a row already.
-fn bases(events: &[Event], around: &[Calls]) -> Vec<usize> {
-    // An operation is a part of its own; part 0 is what a thread does outside of operations.
-    let mut parts = Vec::with_capacity(events.len());
-    let mut current: BTreeMap<u32, usize> = BTreeMap::new();
-    for (at, event) in events.iter().enumerate() {
-        let part = current.entry(event.thread).or_default();
-        match event.action {
-            Action::Call { .. } => *part = at + 1,
-            Action::Return { .. } => *part = 0,
-            _ => {}
-        }
-        parts.push((event.thread, *part));
-    }
-    // The calls common to all events of a part.
-    let mut common: BTreeMap<(u32, usize), &[Level]> = BTreeMap::new();
-    let mut always_deeper: BTreeMap<(u32, usize), bool> = BTreeMap::new();
-    for ((part, calls), event) in parts.iter().zip(around).zip(events) {
-        // The call of an operation is made outside of it.
-        if calls.own == 0 || matches!(event.action, Action::Call { .. }) {
+    page.line(header);
+    let right = width.min(MAX_RULE);
+    let mut shown: Option<&str> = None;
+    for row in rows {
+        if row.kind == RowKind::Switch {
+            switch(row, left, right, page);
+            shown = None;
             continue;
         }
-        let own = &calls.levels[..calls.own];
-        let base = common.entry(*part).or_insert(own);
-        *base = &base[..base.iter().zip(own).take_while(|(a, b)| a.function == b.function).count()];
-        *always_deeper.entry(*part).or_insert(true) &= own.len() > 1;
-    }
-    let base = |part: &(u32, usize)| {
-        let Some(base) = common.get(part) else { return 0 };
-        if part.1 > 0 {
-            return usize::from(always_deeper[part]).min(base.len());
-        }
-        let closures = base.iter().skip(1).take_while(|level| level.function.ends_with("{closure}")).count();
-        base.len().min(1 + closures)
-    };
-    parts.iter().map(base).collect()
-}
-
-struct Builder<'a> {
-    failure: &'a Failure,
-    places: &'a Places,
-    /// The calls around each event.
-    around: Vec<Calls>,
-    /// What each event did, in words.
-    texts: Vec<String>,
-    /// How many of the calls around each event tell nothing.
-    bases: Vec<usize>,
-    threads: BTreeMap<u32, Open>,
-    rows: Vec<Row>,
-    inside: &'a str,
-}
-
-/// What is open in a thread's column.
-#[derive(Default)]
-struct Open {
-    /// The calls around the last event, without those around all events.
-    levels: Vec<Level>,
-    /// For each call row that is open, how many levels it reaches.
-    reach: Vec<usize>,
-    /// Operations of the scenario that have not returned.
-    operations: usize,
-}
-
-impl Open {
-    fn depth(&self) -> usize {
-        self.operations + self.reach.len()
-    }
-}
-
-impl Builder<'_> {
-    /// A row for the change to the thread of an event, if it is another than before.
-    fn switch(&mut self, at: usize) {
-        let events = &self.failure.trace.events;
-        let event = &events[at];
-        if at > 0 && events[at - 1].thread != event.thread {
-            let text = words::switch(self.failure, at, self.places);
-            self.push(RowKind::Switch, event.thread, 0, text, None, 0);
-        }
-    }
-
-    fn event(&mut self, at: usize) {
-        let events = &self.failure.trace.events;
-        let event = &events[at];
-        let thread = event.thread;
-        let text = self.texts[at].clone();
-        let line = self.around[at].line.clone();
-        let kind = match &event.action {
-            Action::Call { .. } => {
-                self.close_all(thread);
-                let depth = self.depth(thread);
-                self.push(RowKind::Call, thread, depth, text, line, 1);
-                self.threads.entry(thread).or_default().operations += 1;
-                return;
+        let from = start(row.thread) + indent(row, width);
+        for (number, part) in body(row).wrap(width.saturating_sub(from)).into_iter().enumerate() {
+            let mut line = Line::of(Paint::Plain, "  ");
+            // A source line is printed once for consecutive rows.
+            if number == 0 && row.line.as_deref() != shown {
+                line.push(Paint::Dim, tail(row.line.as_deref().unwrap_or_default(), gutter, glyphs.dots));
             }
-            Action::Return { .. } => {
-                self.close_all(thread);
-                let open = self.threads.entry(thread).or_default();
-                open.operations = open.operations.saturating_sub(1);
-                RowKind::Event
+            for &thread in threads.iter().take_while(|&&thread| start(thread) < start(row.thread)) {
+                line.pad_to(start(thread));
+                line.push(Paint::Dim, glyphs.bar);
             }
-            Action::Begin | Action::End => {
-                self.close_all(thread);
-                // The row of the switch says it already.
-                let told = match event.action {
-                    Action::Begin => at == 0 || events[at - 1].thread != thread,
-                    _ => events.get(at + 1).is_some_and(|next| next.switch == Some(Switch::Finished)),
-                };
-                if told {
-                    return;
+            line.pad_to(from + if number == 0 { 0 } else { 2 });
+            line.append(part);
+            // The bars of the columns to the right continue after the text.
+            for &thread in threads.iter().filter(|&&thread| start(thread) > start(row.thread)) {
+                if line.width() < start(thread) {
+                    line.pad_to(start(thread));
+                    line.push(Paint::Dim, glyphs.bar);
                 }
-                RowKind::Event
             }
-            action => {
-                if !self.around[at].levels.is_empty() {
-                    self.open(at, self.beyond_base(at));
-                }
-                if matches!(action, Action::Panic { .. }) { RowKind::Panic } else { RowKind::Event }
-            }
-        };
-        let depth = self.depth(thread);
-        self.push(kind, thread, depth, text, line, 1);
+            page.line(line);
+        }
+        shown = row.line.as_deref().or(shown);
     }
+}
 
-    /// A row for events that concern no other thread, named after the call they were all inside of.
-    fn folded(&mut self, at: usize, interest: &[Interest]) {
-        let run = interest.len();
-        let all = |one: Interest| interest.iter().all(|interest| *interest == one);
-        let thread = self.failure.trace.events[at].thread;
-        let first = self.beyond_base(at);
-        let mut same = first.len();
-        for other in at + 1..at + run {
-            same = common(&first[..same], &self.beyond_base(other));
-        }
-        // Calls that are open, or that go on after these events, have rows of their own.
-        let known = self.threads.get(&thread).map_or(0, |open| common(&open.levels, &first));
-        let next = self
-            .next_of_thread(at + run - 1, thread)
-            .map_or(0, |next| common(&first, &self.beyond_base(next)));
-        let outer = known.max(next).min(same);
-        self.open(at + run - 1, first[..outer].to_vec());
-        let depth = self.depth(thread);
-        let count = words::counted(run as u64, "event");
-        let line = self.around[at].line.clone();
-        let (name, line) = match first[outer..same].first() {
-            Some(level) => (format!("{} ", level.function), level.called_at.clone().or(line)),
-            None => (String::new(), line),
-        };
-        let text = match () {
-            () if all(Interest::Unwinding) => format!("({count} while unwinding)"),
-            () if all(Interest::Before) => format!("{name}({count}, no other thread yet)"),
-            () if all(Interest::Count) && run == 1 && !name.is_empty() => name.trim_end().to_owned(),
-            () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
-            () => format!("{name}({count}, nothing shared)"),
-        };
-        self.push(RowKind::Folded, thread, depth, text, line, run as u64);
-    }
-
-    /// Rows for the threads that wait at the end and whose last event does not say so.
-    fn still_waiting(&mut self) {
-        if !matches!(self.failure.kind, Kind::Deadlock | Kind::Livelock) {
-            return;
-        }
-        for (thread, state) in self.failure.threads.iter().enumerate() {
-            let ThreadEnd::Waiting { on, at, .. } = &state.end else { continue };
-            let last = self.failure.trace.events.iter().rev().find(|event| event.thread as usize == thread);
-            let Some(last) = last.filter(|last| !matches!(last.action, Action::Wait { .. })) else {
-                continue;
-            };
-            // Where its last event was tells nothing new.
-            let line = at.filter(|_| last.at != *at).and_then(|at| {
-                let lines = Lines::of(&self.failure.trace);
-                calls(&self.failure.trace, Some(at), &lines).line
-            });
-            self.push(RowKind::Event, thread as u32, 0, format!("waits for {}", words::named(on)), line, 0);
-        }
-    }
-
-    fn beyond_base(&self, at: usize) -> Vec<Level> {
-        let levels = &self.around[at].levels;
-        levels[self.bases[at].min(levels.len())..].to_vec()
-    }
-
-    /// Closes the calls that have been left before an event, and opens those that have been entered: in one row, unless
-    /// the thread will be seen to return from some of them.
-    fn open(&mut self, at: usize, levels: Vec<Level>) {
-        let thread = self.failure.trace.events[at].thread;
-        let open = self.threads.entry(thread).or_default();
-        let same = common(&open.levels, &levels);
-        while open.reach.last().is_some_and(|&reach| reach > same) {
-            open.reach.pop();
-        }
-        let from = open.reach.last().copied().unwrap_or(0);
-        open.levels = levels.clone();
-        if from == levels.len() {
-            return;
-        }
-        let split = self.returns_to(at, &levels).filter(|split| (from + 1..levels.len()).contains(split));
-        for (from, to) in
-            [(from, split.unwrap_or(levels.len())), (split.unwrap_or(levels.len()), levels.len())]
-        {
-            if from == to {
-                continue;
-            }
-            let functions: Vec<&str> = levels[from..to].iter().map(|level| level.function.as_str()).collect();
-            let text = functions.join(&format!(" {} ", self.inside));
-            let depth = self.depth(thread);
-            self.push(RowKind::Call, thread, depth, text, levels[from].called_at.clone(), 0);
-            self.threads.entry(thread).or_default().reach.push(to);
-        }
-    }
-
-    /// How many of the calls around an event are still around the thread's first event that is not inside all of them.
-    fn returns_to(&self, at: usize, levels: &[Level]) -> Option<usize> {
-        let thread = self.failure.trace.events[at].thread;
-        let mut at = at;
-        loop {
-            at = self.next_of_thread(at, thread)?;
-            let same = common(levels, &self.beyond_base(at));
-            if same < levels.len() {
-                return Some(same);
-            }
-        }
-    }
-
-    /// The thread's next event that has a place in the code.
-    fn next_of_thread(&self, at: usize, thread: u32) -> Option<usize> {
-        let events = self.failure.trace.events[at + 1..].iter().zip(&self.around[at + 1..]);
-        let ahead = events.take_while(|(event, _)| {
-            event.thread != thread || !matches!(event.action, Action::Call { .. } | Action::Return { .. })
+/// The distance between columns. Each row belongs to one thread, so that its text may run over the columns to the right: columns
+/// are narrow enough for the texts of the last ones.
+fn column_width(rows: &[Row], threads: &[u32], room: usize) -> usize {
+    let widest = (room / threads.len().max(1)).min(MAX_COLUMN);
+    let fitting = |length: fn(&Body) -> usize| {
+        let columns = threads.iter().enumerate().skip(1).map(|(number, &thread)| {
+            let of_thread = rows.iter().filter(|row| row.thread == thread && row.kind != RowKind::Switch);
+            let longest = of_thread.map(|row| indent(row, room) + length(&body(row))).max().unwrap_or(0);
+            room.saturating_sub(longest) / number
         });
-        let mut ahead = ahead.enumerate();
-        let found = ahead.find(|(_, (event, calls))| event.thread == thread && !calls.levels.is_empty());
-        found.map(|(after, _)| at + 1 + after)
-    }
+        columns.min().unwrap_or(widest).min(widest)
+    };
+    // Every row takes one line if the columns stay apart; otherwise calls take lines of their own.
+    fitting(Body::width).max(fitting(Body::longest_part).min(COLUMN)).max(MIN_COLUMN)
+}
 
-    fn close_all(&mut self, thread: u32) {
-        let open = self.threads.entry(thread).or_default();
-        open.levels.clear();
-        open.reach.clear();
+fn switch(row: &Row, left: usize, right: usize, page: &mut Page) {
+    let glyphs = page.style.glyphs();
+    let text = format!("{0}{0} {1} ", glyphs.rule, row.text);
+    let length = left + text.chars().count();
+    if length > page.style.width {
+        let left = left.min(4);
+        return page.wrapped(left, 3, Line::of(Paint::Dim, text.trim_end()));
     }
+    let rule = glyphs.rule.repeat(right.saturating_sub(length));
+    page.line(Line::of(Paint::Plain, " ".repeat(left)).with(Paint::Dim, text + &rule));
+}
 
-    fn depth(&self, thread: u32) -> usize {
-        self.threads.get(&thread).map_or(0, Open::depth)
+fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
+    let glyphs = page.style.glyphs();
+    let width = page.style.width;
+    let names: Vec<_> = threads
+        .iter()
+        .filter(|&&thread| failure.threads.get(thread as usize).is_some_and(|t| t.name.is_some()))
+        .map(|&thread| words::full_name(failure, thread))
+        .collect();
+    if !names.is_empty() {
+        page.wrapped(2, 0, Line::of(Paint::Dim, format!("threads: {}", names.join(", "))));
     }
-
-    fn push(
-        &mut self,
-        kind: RowKind,
-        thread: u32,
-        depth: usize,
-        text: String,
-        line: Option<String>,
-        events: u64,
-    ) {
-        self.rows.push(Row { kind, thread, depth, within: None, text, line, events });
+    let tag = threads.iter().map(|&thread| words::tag(thread).len()).max().unwrap_or(2);
+    let mut shown: Option<&str> = None;
+    for row in rows {
+        if row.kind == RowKind::Switch {
+            switch(row, 2, 0, page);
+            shown = None;
+            continue;
+        }
+        let indent = 2 + tag + 3 + indent(row, width);
+        let text = body(row);
+        // The source line follows the event if there is room, or stands below. It is printed once for consecutive rows.
+        let source = row.line.as_deref().filter(|&line| Some(line) != shown).unwrap_or_default();
+        shown = row.line.as_deref().or(shown);
+        let length = indent + text.width() + source.chars().count();
+        let fits = length + 2 <= width;
+        let mut parts = text.wrap(width.saturating_sub(indent));
+        if let (true, false, Some(line)) = (fits, source.is_empty(), parts.last_mut()) {
+            line.push(Paint::Plain, " ".repeat(width.min(LIST_WIDTH).saturating_sub(length).max(2)));
+            line.push(Paint::Dim, source);
+        } else if !source.is_empty() {
+            let source = Line::of(Paint::Dim, format!("at {source}"));
+            parts.extend(source.wrap(width.saturating_sub(indent + 2), 0));
+        }
+        for (number, part) in parts.into_iter().enumerate() {
+            let mut line = Line::of(Paint::Plain, "  ");
+            if number == 0 {
+                line.push(Paint::ThreadName(row.thread), words::tag(row.thread));
+            }
+            line.pad_to(2 + tag + 1);
+            line.push(Paint::Dim, glyphs.bar);
+            line.pad_to(indent + if number == 0 { 0 } else { 2 });
+            line.append(part);
+            page.line(line);
+        }
     }
 }
 
-fn common(one: &[Level], other: &[Level]) -> usize {
-    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+/// The indent of a row: two columns for each call, within limits.
+fn indent(row: &Row, width: usize) -> usize {
+    (2 * row.depth).min(width / 6)
+}
+
+fn body(row: &Row) -> Body {
+    let paint = match row.kind {
+        RowKind::Call | RowKind::Operation => Paint::Bold,
+        RowKind::Folded => Paint::Dim,
+        RowKind::Panic => Paint::Error,
+        RowKind::Event | RowKind::Return | RowKind::Switch => Paint::Thread(row.thread),
+    };
+    let within = row.within.as_ref().map(|call| Line::of(Paint::Bold, call.clone()).with(Paint::Plain, ":"));
+    Body { within, text: Line::of(paint, row.text.clone()) }
+}
+
+/// The text of a row, with the call that contains this event only.
+struct Body {
+    within: Option<Line>,
+    text: Line,
+}
+
+impl Body {
+    fn width(&self) -> usize {
+        self.within.as_ref().map_or(0, |within| within.width() + 1) + self.text.width()
+    }
+
+    /// The width of the text if the call takes a line of its own.
+    fn longest_part(&self) -> usize {
+        match &self.within {
+            Some(within) => within.width().max(2 + self.text.width()),
+            None => self.text.width(),
+        }
+    }
+
+    /// The text in one line if it fits, or with the call on a line of its own. Lines after the first are to be indented by 2.
+    fn wrap(self, width: usize) -> Vec<Line> {
+        let fits = self.width() <= width;
+        let Some(mut line) = self.within else { return self.text.wrap(width, 2) };
+        if fits {
+            line.push(Paint::Plain, " ");
+            line.append(self.text);
+            return vec![line];
+        }
+        let mut lines = line.wrap(width, 2);
+        lines.extend(self.text.wrap(width.saturating_sub(2), 0));
+        lines
+    }
+}
+
+/// Prints the addresses of the locations that rows mention as `#1`, `#2`, ..., for readers with a debugger.
+fn legend(locations: &Locations, rows: &[Row], page: &mut Page) {
+    let mut numbered = locations.numbered();
+    numbered.retain(|(number, _)| rows.iter().any(|row| row.numbers.contains(number)));
+    if numbered.is_empty() || numbered.len() > MAX_LEGEND {
+        return;
+    }
+    let text: Vec<_> =
+        numbered.iter().map(|(number, address)| format!("#{number} is {address:#x}")).collect();
+    page.wrapped(2, 2, Line::of(Paint::Dim, text.join(", ")));
+}
+
+/// The last part of a text that is too long: the end of a path says most.
+fn tail(text: &str, width: usize, dots: &str) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let keep = width.saturating_sub(dots.chars().count());
+    dots.to_owned() + &text.chars().skip(length - keep).collect::<String>()
 }

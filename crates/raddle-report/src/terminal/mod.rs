@@ -1,27 +1,18 @@
-//! A failure as a page in the terminal: what went wrong, who waits for whom, and how it came about.
+//! The report in the terminal. Each section of the page has a file.
 
-pub(crate) mod calls;
+mod explanation;
 mod fault;
-pub(crate) mod interest;
 mod interleaving;
-mod layout;
-pub(crate) mod places;
 mod scenario;
-mod starter;
-mod style;
 mod summary;
-pub(crate) mod text;
-mod tidy;
-mod why;
-pub(crate) mod words;
 
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::narrative::starter;
+use crate::page::{Page, Style};
 
-pub use style::Style;
-
-/// Renders a failure; `file` is where it was written, for the line that tells how to replay it.
+/// Renders the report of a failure. `file` is the path of the failure file, for the command that replays it.
 ///
 /// ```
 /// # let example = include_str!("../../tests/example.json");
@@ -32,7 +23,7 @@ pub use style::Style;
 /// assert!(page.starts_with("error: panic in test `counter::lost_update`"));
 /// ```
 pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
-    let mut page = text::Page::new(style);
+    let mut page = Page::new(style);
     summary::headline(failure, &mut page);
     if let Some(fault) = &failure.fault {
         fault::steps(failure, fault, &mut page);
@@ -42,9 +33,9 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
         scenario::table(scenario, &mut page);
         scenario::reasons(failure, &mut page);
     }
-    why::why_it_could_happen(failure, &mut page);
+    explanation::print(failure, &mut page);
     let shown = starter::without_starter(failure);
-    layout::interleaving(shown.as_ref().unwrap_or(failure), &mut page);
+    interleaving::print(shown.as_ref().unwrap_or(failure), &mut page);
     if let Some(scenario) = &failure.scenario {
         scenario::code(scenario, &mut page);
     }
@@ -52,10 +43,10 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     page.finish()
 }
 
-/// Renders why a failing execution was possible: which of its reads and writes no order explains, which synchronisation is
-/// missing, and which memory orders would have ruled it out. Empty if there is nothing to explain.
+/// Renders the diagnosis of a failing execution: cycles of reads and writes, missing synchronisation, and the memory orders that
+/// would have forbidden the execution. Empty if there is nothing to explain.
 pub fn render_why(failure: &Failure, style: Style) -> String {
-    let mut page = text::Page::new(style);
-    why::why_it_could_happen(failure, &mut page);
+    let mut page = Page::new(style);
+    explanation::print(failure, &mut page);
     page.finish().trim_start().to_owned()
 }

@@ -1,8 +1,8 @@
-//! The scenario as a table: a column for each thread, its calls with their results.
+//! The section "scenario": a table with a column for each thread, and the explanation of incorrect results.
 
-use super::text::{Line, Page, Paint};
-use super::words;
 use crate::failure::{Failure, Operation, Scenario};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
 /// Prints the scenario.
 pub(super) fn table(scenario: &Scenario, page: &mut Page) {
@@ -13,7 +13,7 @@ pub(super) fn table(scenario: &Scenario, page: &mut Page) {
     sequence("after", &scenario.post, page);
 }
 
-/// Prints why the results are wrong.
+/// Prints the explanation of incorrect results.
 pub(super) fn reasons(failure: &Failure, page: &mut Page) {
     if failure.reasons.is_empty() {
         return;
@@ -26,13 +26,13 @@ pub(super) fn reasons(failure: &Failure, page: &mut Page) {
     }
 }
 
-/// Prints the code that asks for the scenario.
+/// Prints the code that makes a test run the scenario first.
 pub(super) fn code(scenario: &Scenario, page: &mut Page) {
     let Some(code) = &scenario.code else { return };
     page.blank();
     page.text(Paint::Bold, "to test this scenario first");
     for line in code.lines() {
-        // Not wrapped: it is there to be copied.
+        // Not wrapped, so that it can be copied.
         page.line(Line::of(Paint::Plain, format!("  {line}")));
     }
 }
@@ -56,7 +56,7 @@ fn parallel(threads: &[Vec<Operation>], page: &mut Page) {
         .iter()
         .map(|cells| cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(4))
         .collect();
-    // The scenario's threads are numbered from 1: 0 is the one that starts them.
+    // Thread 0 starts the threads of the scenario, which are numbered from 1.
     let thread = |column: usize| column as u32 + 1;
     let glyphs = page.style.glyphs();
     let total = 2 + widths.iter().map(|width| width + 3).sum::<usize>() + 1;

@@ -1,13 +1,13 @@
-//! The beginning and the end of the page: what went wrong, how the threads stood, how to see it again.
+//! The first and last sections of the page: headline, blocked threads, replay command.
 
 use std::path::Path;
 
-use super::calls::{Lines, calls, short};
-use super::text::{Line, Page, Paint};
-use super::words;
-use crate::failure::{Action, Certainty, Event, Failure, Kind, ThreadEnd, Trace};
+use crate::failure::{Action, Certainty, Event, Failure, Kind, ThreadEnd, Trace, WaitingFor};
+use crate::narrative::calls::{Lines, calls, short};
+use crate::narrative::words;
+use crate::page::{Line, Page, Paint};
 
-/// Prints what went wrong, where, and the message.
+/// Prints the class of the failure, its source line and its message.
 pub(super) fn headline(failure: &Failure, page: &mut Page) {
     let what = match failure.kind {
         Kind::Panic => "panic",
@@ -32,13 +32,13 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
     };
     let test = format!(" in test `{}`", failure.test);
     page.wrapped(0, 2, Line::of(Paint::Error, format!("error: {what}")).with(Paint::Bold, test));
-    if let Some((thread, place)) = scene(failure) {
+    if let Some((thread, source)) = scene(failure) {
         let arrow = if page.style.unicode { "──▶" } else { "-->" };
         let thread = words::full_name(failure, thread);
         page.wrapped(
             1,
             4,
-            Line::of(Paint::Dim, format!("{arrow} ")).with(Paint::Plain, format!("{place}, in {thread}")),
+            Line::of(Paint::Dim, format!("{arrow} ")).with(Paint::Plain, format!("{source}, in {thread}")),
         );
     }
     for line in failure.message.lines() {
@@ -49,7 +49,7 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
     }
 }
 
-/// Prints how the threads that had not ended stood, and the cycle if they wait for each other in one.
+/// Prints the states of the unfinished threads, and the cycle of the wait-for graph if there is one.
 pub(super) fn threads(failure: &Failure, page: &mut Page) {
     let lines = Lines::of(&failure.trace);
     let unfinished: Vec<(u32, &ThreadEnd)> = failure
@@ -59,42 +59,41 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
         .map(|(thread, state)| (thread as u32, &state.end))
         .filter(|(_, end)| !matches!(end, ThreadEnd::Finished | ThreadEnd::Panicked))
         .collect();
-    // Where one thread panicked or misused memory, how far the others had come is in the interleaving.
+    // After a panic or memory error the states of other threads explain nothing.
     if unfinished.is_empty() || failure.fault.is_some() || matches!(failure.kind, Kind::Panic) {
         return;
     }
     page.blank();
     let texts: Vec<_> =
-        unfinished.iter().map(|&(thread, end)| (thread, standing(failure, thread, end))).collect();
+        unfinished.iter().map(|&(thread, end)| (thread, state(failure, thread, end))).collect();
     let name = texts.iter().map(|(thread, _)| words::full_name(failure, *thread).len()).max().unwrap_or(0);
     let stands: Vec<_> =
-        unfinished.iter().map(|&(thread, end)| where_it_stands(failure, thread, end, &lines)).collect();
+        unfinished.iter().map(|&(thread, end)| position(failure, thread, end, &lines)).collect();
     let width = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-    let longest = stands.iter().flatten().map(|place| place.chars().count()).max().unwrap_or(0);
+    let longest = stands.iter().flatten().map(|source| source.chars().count()).max().unwrap_or(0);
     let aligned = 2 + name + 2 + width + 2 + longest <= page.style.width;
-    for ((thread, text), place) in texts.into_iter().zip(stands) {
+    for ((thread, text), source) in texts.into_iter().zip(stands) {
         let mut line = Line::of(Paint::ThreadName(thread), words::full_name(failure, thread));
         line.pad_to(name + 2);
         line.push(Paint::Plain, text);
-        if let Some(place) = place {
+        if let Some(source) = source {
             if aligned {
                 line.pad_to(name + 2 + width + 2);
             } else {
                 line.push(Paint::Plain, ", ");
             }
-            line.push(Paint::Dim, place);
+            line.push(Paint::Dim, source);
         }
         page.wrapped(2, name + 2, line);
     }
-    if let Some(cycle) = cycle(failure) {
+    if let Some(cycle) = wait_cycle(failure) {
         let arrow = page.style.glyphs().arrow;
         let mut line = Line::of(Paint::Bold, "cycle: ");
-        for (thread, on) in &cycle {
+        for (thread, lock) in &cycle {
             line.push(Paint::ThreadName(*thread), words::tag(*thread));
             line.push(Paint::Plain, format!(" {arrow} "));
-            // A thread that another waits for is the next in the ring itself.
-            if !on.starts_with("thread ") {
-                line.push(Paint::Plain, format!("{on} {arrow} "));
+            if let Some(lock) = lock {
+                line.push(Paint::Plain, format!("{lock} {arrow} "));
             }
         }
         line.push(Paint::ThreadName(cycle[0].0), words::tag(cycle[0].0));
@@ -102,7 +101,7 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
     }
 }
 
-/// Prints which search found the failure and how to see it again.
+/// Prints the search that found the failure, and the command that replays it.
 pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut Page) {
     let found = &failure.found_by;
     page.blank();
@@ -118,22 +117,22 @@ pub(super) fn how_to_replay(failure: &Failure, file: Option<&Path>, page: &mut P
         let text = "no schedule: found on real threads; run `cargo raddle test` to search for one";
         page.wrapped(0, 10, Line::of(Paint::Bold, "replay:   ").with(Paint::Plain, text));
     } else if let Some(file) = file {
-        // Not wrapped: it is there to be copied.
+        // Not wrapped, so that it can be copied.
         let text = format!("cargo raddle replay {}", shell_word(&file.display().to_string()));
         page.line(Line::of(Paint::Bold, "replay:   ").with(Paint::Plain, text));
     }
 }
 
-/// The line of the user's code where it went wrong, and in which thread.
+/// The thread that failed, and the line of the user's code.
 fn scene(failure: &Failure) -> Option<(u32, String)> {
     let trace = &failure.trace;
     if let Some(fault) = &failure.fault {
-        // The step that went wrong is the last one; of a leak it is where the first block came from.
+        // The last step is the error; of a leak, the first one is the allocation.
         let step = match failure.kind {
             Kind::MemoryLeak => fault.steps.first()?,
             _ => fault.steps.last()?,
         };
-        return place_of(trace, step.at).map(|place| (step.thread, place));
+        return source_line(trace, step.at).map(|source| (step.thread, source));
     }
     let event = match failure.kind {
         Kind::Panic => {
@@ -145,36 +144,36 @@ fn scene(failure: &Failure) -> Option<(u32, String)> {
         }
         _ => return None,
     };
-    place_of(trace, event.at).map(|place| (event.thread, place))
+    source_line(trace, event.at).map(|source| (event.thread, source))
 }
 
 /// The innermost line of the user's code on a stack.
-fn place_of(trace: &Trace, mut at: Option<u32>) -> Option<String> {
+fn source_line(trace: &Trace, mut at: Option<u32>) -> Option<String> {
     while let Some(node) = at.and_then(|index| trace.stacks.get(index as usize)) {
         let frame = trace.frames.get(node.frame as usize)?;
         if !frame.internal {
             let file = frame.file.as_deref()?;
-            let place = frame.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
-            return Some(place);
+            let source = frame.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"));
+            return Some(source);
         }
         at = node.caller.filter(|&caller| Some(caller) < at);
     }
     None
 }
 
-fn standing(failure: &Failure, thread: u32, end: &ThreadEnd) -> String {
+/// The state of a thread in words.
+fn state(failure: &Failure, thread: u32, end: &ThreadEnd) -> String {
     match end {
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } if on != &format!("thread {holder}") => {
-            if *holder == thread {
-                format!("waits for {on}, which it holds itself")
-            } else {
-                format!("waits for {on}, held by {}", words::tag(*holder))
-            }
+        ThreadEnd::Waiting { awaited: Some(WaitingFor::Thread(other)), .. } => {
+            format!("waits for {} to end", words::tag(*other))
         }
-        ThreadEnd::Waiting { on, .. } => match on.strip_prefix("thread ") {
-            Some(other) => format!("waits for T{other} to end"),
-            None => format!("waits for {on}"),
-        },
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } if *holder == thread => {
+            format!("waits for {on}, which it holds itself")
+        }
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => {
+            format!("waits for {on}, held by {}", words::tag(*holder))
+        }
+        ThreadEnd::Waiting { on, held_by: None, .. } => format!("waits for {on}"),
         ThreadEnd::Runnable if failure.kind == Kind::ThreadLeak => {
             "was still running when the test had returned".to_owned()
         }
@@ -184,8 +183,8 @@ fn standing(failure: &Failure, thread: u32, end: &ThreadEnd) -> String {
     }
 }
 
-/// `at bank.rs:12 in Bank::transfer`
-fn where_it_stands(failure: &Failure, thread: u32, end: &ThreadEnd, lines: &Lines) -> Option<String> {
+/// The line and function where a thread stands: `at bank.rs:12 in Bank::transfer`.
+fn position(failure: &Failure, thread: u32, end: &ThreadEnd, lines: &Lines) -> Option<String> {
     let at = match end {
         ThreadEnd::Waiting { at: Some(at), .. } => Some(*at),
         _ => failure.trace.events.iter().rev().find(|event| event.thread == thread && event.at.is_some())?.at,
@@ -198,22 +197,23 @@ fn where_it_stands(failure: &Failure, thread: u32, end: &ThreadEnd, lines: &Line
     })
 }
 
-/// The threads that wait for each other in a ring, each with what it waits for.
-fn cycle(failure: &Failure) -> Option<Vec<(u32, &str)>> {
+/// A cycle of the wait-for graph: threads that wait for each other, each with the lock that it waits for; none for a join.
+fn wait_cycle(failure: &Failure) -> Option<Vec<(u32, Option<&str>)>> {
     let next = |thread: u32| match &failure.threads.get(thread as usize)?.end {
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => Some((on.as_str(), *holder)),
+        ThreadEnd::Waiting { awaited: Some(WaitingFor::Thread(other)), .. } => Some((None, *other)),
+        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => Some((Some(on.as_str()), *holder)),
         _ => None,
     };
     (0..failure.threads.len() as u32).find_map(|start| {
-        let mut ring = Vec::new();
+        let mut cycle = Vec::new();
         let mut thread = start;
         loop {
-            let (on, holder) = next(thread)?;
-            ring.push((thread, on));
+            let (lock, holder) = next(thread)?;
+            cycle.push((thread, lock));
             if holder == start {
-                return Some(ring);
+                return Some(cycle);
             }
-            if ring.iter().any(|(seen, _)| *seen == holder) {
+            if cycle.iter().any(|(seen, _)| *seen == holder) {
                 return None;
             }
             thread = holder;
@@ -221,6 +221,7 @@ fn cycle(failure: &Failure) -> Option<Vec<(u32, &str)>> {
     })
 }
 
+/// A text as one word of a POSIX shell.
 fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%=,".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -31,10 +31,23 @@ impl Sample {
         self
     }
 
-    pub(crate) fn waiting(self, name: Option<&str>, on: &str, held_by: Option<u32>, stack: &str) -> Sample {
-        let mut sample = self;
-        let at = sample.stack(stack);
-        sample.thread(name, ThreadEnd::Waiting { on: on.to_owned(), held_by, at })
+    /// A thread that waits for another one to end.
+    pub(crate) fn joining(mut self, name: Option<&str>, thread: u32, stack: &str) -> Sample {
+        let at = self.stack(stack);
+        self.thread(name, ThreadEnd::waiting(WaitingFor::Thread(thread), Some(thread), at))
+    }
+
+    /// A thread that waits for a mutex.
+    pub(crate) fn locking(
+        mut self,
+        name: Option<&str>,
+        mutex: Location,
+        held_by: u32,
+        stack: &str,
+    ) -> Sample {
+        let at = self.stack(stack);
+        let target = WaitingFor::Primitive { kind: Primitive::Mutex, place: mutex };
+        self.thread(name, ThreadEnd::waiting(target, Some(held_by), at))
     }
 
     /// An event of a thread; `stack` is `function file:line` from the outside in, parts separated by ` > `. A function
@@ -57,7 +70,7 @@ impl Sample {
         self
     }
 
-    /// The thread that did it.
+    /// The thread that failed.
     pub(crate) fn by(mut self, thread: u32) -> Sample {
         self.failure.thread = Some(thread);
         self
@@ -78,7 +91,7 @@ impl Sample {
         self
     }
 
-    /// One more step of what went wrong with memory, in a block of 32 bytes.
+    /// One more step towards a memory error.
     pub(crate) fn step(mut self, thread: u32, stack: &str, did: Did, address: u64, size: u64) -> Sample {
         let at = self.stack(stack);
         let fault = self.failure.fault.get_or_insert_default();
@@ -109,19 +122,19 @@ impl Sample {
         });
     }
 
-    /// The last event reads this write.
+    /// The last event reads from this write.
     pub(crate) fn reads(mut self, write: Write) -> Sample {
         self.failure.trace.events.last_mut().unwrap().reads_from = Some(write);
         self
     }
 
-    /// The last event's write comes right after this one.
+    /// The last event's write immediately follows this one in modification order.
     pub(crate) fn overwrites(mut self, write: Write) -> Sample {
         self.failure.trace.events.last_mut().unwrap().overwrites = Some(write);
         self
     }
 
-    /// The last event is the first of its thread to know of these.
+    /// These events synchronise with the last event.
     pub(crate) fn knows(mut self, events: &[u32]) -> Sample {
         self.failure.trace.events.last_mut().unwrap().synchronises_with = events.to_vec();
         self
@@ -156,33 +169,33 @@ fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
     at as u32
 }
 
-pub(crate) fn named(name: &str) -> Place {
+pub(crate) fn named(name: &str) -> Location {
     let address = 0x5000 + name.bytes().fold(0, |sum, byte| sum * 31 % 4096 + u64::from(byte)) * 8;
-    Place { name: Some(name.to_owned()), address, size: 8 }
+    Location { name: Some(name.to_owned()), address, size: 8 }
 }
 
-pub(crate) fn unnamed(address: u64) -> Place {
-    Place { name: None, address, size: 4 }
+pub(crate) fn unnamed(address: u64) -> Location {
+    Location { name: None, address, size: 4 }
 }
 
-pub(crate) fn load(place: Place, order: Order, value: u128) -> Action {
+pub(crate) fn load(place: Location, order: Order, value: u128) -> Action {
     Action::Load { place, order, value: Value(value), newest: None }
 }
 
-pub(crate) fn store(place: Place, order: Order, value: u128) -> Action {
+pub(crate) fn store(place: Location, order: Order, value: u128) -> Action {
     Action::Store { place, order, value: Value(value), newest: None }
 }
 
-pub(crate) fn cas(place: Place, order: Order, expected: u128, new: u128, read: u128) -> Action {
+pub(crate) fn cas(place: Location, order: Order, expected: u128, new: u128, read: u128) -> Action {
     let [expected, new, read] = [expected, new, read].map(Value);
     Action::Cas { place, order, failure: None, expected, new, read, newest: None }
 }
 
-pub(crate) fn rmw(op: &str, place: Place, order: Order, read: u128, written: u128) -> Action {
+pub(crate) fn rmw(op: &str, place: Location, order: Order, read: u128, written: u128) -> Action {
     Action::Rmw { place, order, op: op.to_owned(), read: Value(read), written: Value(written) }
 }
 
-pub(crate) fn wait(place: Place, expected: u128) -> Action {
+pub(crate) fn wait(place: Location, expected: u128) -> Action {
     Action::Wait { place, expected: Value(expected), blocks: true, timeout_ns: None }
 }
 
@@ -247,9 +260,9 @@ pub(crate) fn deadlock() -> Failure {
     let main = "bank::opposite::{closure} tests/bank.rs:33 > std::thread::JoinHandle<T>::join std/src/thread/mod.rs:1700";
     let (a, b) = (|| named("my_crate::A"), || named("my_crate::B"));
     Sample::new("bank::opposite", Kind::Deadlock, "no thread can go on: T1 and T2 wait for each other")
-        .waiting(Some("main"), "thread 1", Some(1), main)
-        .waiting(Some("left"), "mutex `B`", Some(2), &transfer(21))
-        .waiting(Some("right"), "mutex `A`", Some(1), &transfer(21))
+        .joining(Some("main"), 1, main)
+        .locking(Some("left"), Location { name: Some("B".to_owned()), ..b() }, 2, &transfer(21))
+        .locking(Some("right"), Location { name: Some("A".to_owned()), ..a() }, 1, &transfer(21))
         .event(0, "", Action::Begin)
         .event(0, "bank::opposite::{closure} tests/bank.rs:29", Action::Spawn { thread: 1 })
         .event(0, "bank::opposite::{closure} tests/bank.rs:31", Action::Spawn { thread: 2 })
@@ -273,7 +286,7 @@ pub(crate) fn data_race() -> Failure {
         )
     };
     let main = "lock::adds::{closure} tests/lock.rs:10 > alloc::sync::Arc<T>::new alloc/src/sync.rs:400";
-    let data = || Place { name: Some("self.data".to_owned()), address: 0x7010, size: 8 };
+    let data = || Location { name: Some("self.data".to_owned()), address: 0x7010, size: 8 };
     let state = || named("self.state");
     let message = "T2 reads `self.data`, which T1 wrote, and nothing orders the two";
     Sample::new("lock::adds", Kind::DataRace, message)
@@ -332,7 +345,7 @@ pub(crate) fn livelock() -> Failure {
         Kind::Livelock,
         "every thread that runs waits in a loop for a change that no thread can make",
     )
-    .waiting(Some("main"), "thread 1", Some(1), "handshake::polite tests/handshake.rs:30")
+    .joining(Some("main"), 1, "handshake::polite tests/handshake.rs:30")
     .thread(None, ThreadEnd::Runnable)
     .thread(None, ThreadEnd::Runnable)
     .found_by("pct:3", 7, 1203)
@@ -506,7 +519,7 @@ pub(crate) fn long_trace() -> Failure {
     sample.done()
 }
 
-/// Two threads, which have events 3 and 4; those that follow begin with 5.
+/// Two threads whose first events are 3 and 4; further events begin with 5.
 fn two_threads(test: &str, kind: Kind, message: &str) -> Sample {
     let main = |line: u32| format!("{test} tests/weak.rs:{line}");
     Sample::new(test, kind, message)
@@ -530,7 +543,7 @@ fn panic() -> Action {
     Action::Panic { message: "assertion failed".to_owned() }
 }
 
-/// A message and a flag, with these orders of the flag.
+/// Message passing, with these memory orders of the flag.
 pub(crate) fn message_passing(released: Order, acquired: Order) -> Failure {
     use Order::*;
     use Write::*;
@@ -548,7 +561,7 @@ pub(crate) fn message_passing(released: Order, acquired: Order) -> Failure {
         .done()
 }
 
-/// Two flags, each raised before the other is looked at.
+/// Store buffering: each thread sets its flag before it reads the other's.
 pub(crate) fn store_buffering(fence: bool) -> Failure {
     use Order::*;
     use Write::*;
@@ -613,7 +626,7 @@ pub(crate) fn sequence_lock() -> Failure {
         .done()
 }
 
-/// Two threads that write two places in opposite orders, and end with the first write of each.
+/// Two threads that write two locations in opposite orders; the first write of each thread is last in modification order.
 pub(crate) fn opposite_writes() -> Failure {
     use Order::*;
     use Write::*;
@@ -635,7 +648,7 @@ pub(crate) fn opposite_writes() -> Failure {
 pub(crate) fn unordered_accesses(unlock: Order) -> Failure {
     use Order::*;
     use Write::*;
-    let data = || Place { name: Some("data".to_owned()), address: 0x7010, size: 8 };
+    let data = || Location { name: Some("data".to_owned()), address: 0x7010, size: 8 };
     let locked = || named("locked");
     two_threads("lock::adds", Kind::DataRace, "T2 reads `data`, which T1 wrote, and nothing orders the two")
         .event(1, &at(10), cas(locked(), Acquire, 0, 1, 0))
@@ -656,7 +669,7 @@ pub(crate) fn unordered_accesses(unlock: Order) -> Failure {
 /// Two threads that access the same memory and nothing else.
 pub(crate) fn unrelated_accesses() -> Failure {
     use Write::*;
-    let data = || Place { name: Some("data".to_owned()), address: 0x7010, size: 8 };
+    let data = || Location { name: Some("data".to_owned()), address: 0x7010, size: 8 };
     two_threads(
         "lock::forgotten",
         Kind::DataRace,
@@ -671,7 +684,7 @@ pub(crate) fn unrelated_accesses() -> Failure {
     .done()
 }
 
-/// Like message passing, but the message is read before it was written; recorded in another order.
+/// Message passing that reads the message before it is written, recorded in another order.
 pub(crate) fn crooked() -> Failure {
     use Order::*;
     use Write::*;
@@ -689,7 +702,7 @@ pub(crate) fn crooked() -> Failure {
         .done()
 }
 
-/// A thread that does not come to its next event.
+/// A thread that runs too long without an event.
 pub(crate) fn time_limit() -> Failure {
     Sample::new("clock::slow", Kind::TimeLimit, "the execution did not end in time")
         .limit("the execution was ended when its time was over")
@@ -699,14 +712,14 @@ pub(crate) fn time_limit() -> Failure {
         .done()
 }
 
-/// A thread ends the process while another does what was recorded last.
+/// A thread that ends the process while another has the last event.
 pub(crate) fn exit() -> Failure {
     let end =
         "server::stop::{closure}::{closure} tests/server.rs:12 > std::process::exit std/src/process.rs:2400";
     let note = Action::Note { text: "ends the process with exit code 7".to_owned() };
     Sample::new("server::stop", Kind::Exit, "the code under test ended the process with exit code 7")
         .by(1)
-        .waiting(Some("main"), "thread 1", Some(1), "server::stop::{closure} tests/server.rs:14")
+        .joining(Some("main"), 1, "server::stop::{closure} tests/server.rs:14")
         .thread(None, ThreadEnd::Runnable)
         .event(0, "", Action::Begin)
         .event(0, "server::stop::{closure} tests/server.rs:11", Action::Spawn { thread: 1 })

@@ -1,82 +1,82 @@
-//! Events, orders, values and thread names in words.
+//! Events, memory orders, values and threads in words.
 
-use super::places::Places;
-use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value};
+use super::calls::Calls;
+use super::locations::Naming;
+use crate::failure::{Action, Did, Failure, Order, Switch, ThreadEnd, Value, WaitingFor};
 
-/// How a thread is named everywhere: `T1`.
+/// The short name of a thread: `T1`.
 pub(crate) fn tag(thread: u32) -> String {
     format!("T{thread}")
 }
 
-/// What an event did, as a line of code where it has one.
-pub(crate) fn event(action: &Action, places: &Places) -> String {
-    spell(action, places, Spelling::Interleaved)
-}
-
-/// What an event did and nothing else, every order spelled out.
-pub(crate) fn event_alone(action: &Action, places: &Places) -> String {
-    spell(action, places, Spelling::Alone)
-}
-
-/// How events are spelled.
+/// The spelling of events.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Spelling {
-    /// Among others: what is usual goes without saying, what an access missed is said.
+pub(crate) enum Spelling {
+    /// Among other events: `SeqCst` is left out, and stale reads name the newest value.
     Interleaved,
-    /// Where orders matter, and what was missed is said elsewhere.
+    /// By itself: every memory order is spelled out, and stale reads are explained elsewhere.
     Alone,
 }
 
-fn spell(action: &Action, places: &Places, spelling: Spelling) -> String {
-    let number = |value: Value, size: u8| places.pointer(value, size).unwrap_or_else(|| number(value, size));
+/// An event in words: the meaning of a step of a std mutex, or else the event as a line of code.
+pub(crate) fn event(action: &Action, around: &Calls, naming: &Naming<'_>, spelling: Spelling) -> String {
+    let locking = around.in_std().and_then(|function| locking(function, action, naming));
+    locking.unwrap_or_else(|| spell(action, naming, spelling))
+}
+
+/// An action as a line of code, where it has one.
+fn spell(action: &Action, naming: &Naming<'_>, spelling: Spelling) -> String {
+    let number = |value: Value, size: u8| naming.pointer(value, size).unwrap_or_else(|| number(value, size));
     let alone = spelling == Spelling::Alone;
-    let only = |order: Order| if alone { name(order) } else { only(order) };
-    let also = |order: Order| if alone { format!(", {}", name(order)) } else { also(order) };
+    let goes_without_saying = |order: Order| !alone && order == Order::SeqCst;
+    // A memory order as the only argument, and as a further one.
+    let only = |by: Order| if goes_without_saying(by) { "" } else { order(by) };
+    let also = |by: Order| if goes_without_saying(by) { String::new() } else { format!(", {}", order(by)) };
     let older = |newest: &Option<Value>, size: u8| match newest.filter(|_| !alone).as_ref() {
         Some(newest) => format!(", an older value: the newest is {}", number(*newest, size)),
         None => String::new(),
     };
     match action {
-        Action::Load { place, order, value, newest } => {
+        Action::Load { place, order: by, value, newest } => {
             let (value, older) = (number(*value, place.size), older(newest, place.size));
-            format!("{}.load({}) -> {value}{older}", places.name(place), only(*order))
+            format!("{}.load({}) -> {value}{older}", naming.name(place), only(*by))
         }
-        Action::Store { place, order, value, newest } => {
+        Action::Store { place, order: by, value, newest } => {
             let overtaken = match newest.filter(|_| !alone) {
                 Some(newest) => {
                     format!(", overtaken by an earlier store: it stays {}", number(newest, place.size))
                 }
                 None => String::new(),
             };
-            format!("{}.store({}{}){overtaken}", places.name(place), number(*value, place.size), also(*order))
+            format!("{}.store({}{}){overtaken}", naming.name(place), number(*value, place.size), also(*by))
         }
-        Action::Rmw { place, order, op, read, written } => {
-            let name = places.name(place);
+        Action::Rmw { place, order: by, op, read, written } => {
+            let name = naming.name(place);
             let (before, after) = (number(*read, place.size), number(*written, place.size));
             match operand(op, *read, *written, place.size) {
                 Some(operand) => {
-                    format!("{name}.{op}({}{}) -> {before}", number(operand, place.size), also(*order))
+                    format!("{name}.{op}({}{}) -> {before}", number(operand, place.size), also(*by))
                 }
-                None => format!("{name}.{op}({}) -> {before}, now {after}", only(*order)),
+                None => format!("{name}.{op}({}) -> {before}, now {after}", only(*by)),
             }
         }
-        Action::Cas { place, order, failure, expected, new, read, newest } => {
+        Action::Cas { place, order: by, failure, expected, new, read, newest } => {
             let size = place.size;
             let result = if read == expected { "Ok" } else { "Err" };
-            let order = failure.filter(|_| alone).unwrap_or(*order);
+            let by = failure.filter(|_| alone).unwrap_or(*by);
             format!(
                 "{}.compare_exchange({}, {}{}) -> {result}({}){}",
-                places.name(place),
+                naming.name(place),
                 number(*expected, size),
                 number(*new, size),
-                also(order),
+                also(by),
                 number(*read, size),
                 older(newest, size)
             )
         }
-        Action::Fence { order } => format!("fence({})", name(*order)),
+        Action::Fence { order: by } => format!("fence({})", order(*by)),
         Action::Wait { place, expected, blocks, timeout_ns } => {
-            let (place, expected) = (places.name(place), number(*expected, place.size));
+            let (place, expected) = (naming.name(place), number(*expected, place.size));
             let limit = timeout_ns.map(|ns| format!(", for {} at most", duration(ns))).unwrap_or_default();
             if *blocks {
                 format!("waits while {place} is {expected}{limit}")
@@ -84,14 +84,16 @@ fn spell(action: &Action, places: &Places, spelling: Spelling) -> String {
                 format!("does not wait: {place} is no longer {expected}")
             }
         }
-        Action::Woken { place, timed_out: true } => format!("times out waiting on {}", places.name(place)),
-        Action::Woken { place, timed_out: false } => format!("wakes up ({})", places.name(place)),
-        Action::Wake { place, woken } if woken.is_empty() => format!("wakes nobody ({})", places.name(place)),
+        Action::Woken { place, timed_out: true } => format!("times out waiting on {}", naming.name(place)),
+        Action::Woken { place, timed_out: false } => format!("wakes up ({})", naming.name(place)),
+        Action::Wake { place, woken } if woken.is_empty() => {
+            format!("wakes nobody ({})", naming.name(place))
+        }
         Action::Wake { place, woken } => {
             let woken: Vec<_> = woken.iter().map(|&thread| tag(thread)).collect();
-            format!("wakes {} ({})", woken.join(", "), places.name(place))
+            format!("wakes {} ({})", woken.join(", "), naming.name(place))
         }
-        Action::Access { place, kind } => format!("{} {}", does(*kind), places.name(place)),
+        Action::Access { place, kind } => format!("{} {}", does(*kind), naming.name(place)),
         Action::Allocate { size, .. } => format!("allocates {}", counted(*size, "byte")),
         Action::Free { .. } => "frees it".to_owned(),
         Action::Spawn { thread } => format!("spawns {}", tag(*thread)),
@@ -110,7 +112,7 @@ fn spell(action: &Action, places: &Places, spelling: Spelling) -> String {
     }
 }
 
-/// What a thread does to memory.
+/// The verb for a kind of memory access, allocation or free.
 pub(crate) fn does(what: Did) -> &'static str {
     match what {
         Did::Allocate => "allocates",
@@ -122,32 +124,31 @@ pub(crate) fn does(what: Did) -> &'static str {
     }
 }
 
-/// What an event inside a function of the standard library's mutex means: the numbers that it keeps there are its own
-/// affair.
-pub(crate) fn locking(function: &str, action: &Action, places: &Places) -> Option<String> {
+/// The meaning of an event inside a function of std's mutex, whose values are private to the implementation.
+pub(crate) fn locking(function: &str, action: &Action, naming: &Naming<'_>) -> Option<String> {
     let locks = matches!(function, "Mutex::lock" | "Mutex::try_lock");
     let unlocks = function == "MutexGuard::drop";
     Some(match action {
         Action::Cas { place, expected, read, .. } if locks && read == expected => {
-            format!("locks {}", places.name(place))
+            format!("locks {}", naming.name(place))
         }
-        Action::Cas { place, .. } if locks => format!("finds {} locked", places.name(place)),
+        Action::Cas { place, .. } if locks => format!("finds {} locked", naming.name(place)),
         Action::Rmw { place, op, read, .. } if locks && op == "swap" => match read.0 {
-            0 => format!("locks {}", places.name(place)),
-            _ => format!("finds {} locked", places.name(place)),
+            0 => format!("locks {}", naming.name(place)),
+            _ => format!("finds {} locked", naming.name(place)),
         },
         Action::Rmw { place, op, written: Value(0), .. } if unlocks && op == "swap" => {
-            format!("unlocks {}", places.name(place))
+            format!("unlocks {}", naming.name(place))
         }
         Action::Wait { place, blocks: true, timeout_ns: None, .. } if locks => {
-            format!("waits for {}", places.name(place))
+            format!("waits for {}", naming.name(place))
         }
         _ => return None,
     })
 }
 
-/// The change of threads before an event, and why the thread before was left.
-pub(crate) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
+/// The context switch before an event, and its reason.
+pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> String {
     let events = &failure.trace.events;
     let (before, event) = (&events[at - 1], &events[at]);
     let (from, to) = (tag(before.thread), tag(event.thread));
@@ -156,12 +157,12 @@ pub(crate) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
         _ => format!("switch to {to}"),
     };
     let Some(reason) = event.switch else { return to };
-    // What it waits for is told best by the end, if it waited until then.
+    // A thread that waits to the end has its target recorded there.
     let last = events[at..].iter().all(|event| event.thread != before.thread);
     let end = failure.threads.get(before.thread as usize).map(|thread| &thread.end);
     let awaited = match (end, reason, &before.action) {
-        (Some(ThreadEnd::Waiting { on, .. }), _, _) if last => Some(named(on)),
-        (_, Switch::Blocked, Action::Wait { place, .. }) => Some(places.name(place)),
+        (Some(ThreadEnd::Waiting { on, awaited, .. }), _, _) if last => Some(target(on, awaited.as_ref())),
+        (_, Switch::Blocked, Action::Wait { place, .. }) => Some(naming.name(place)),
         (_, Switch::Joining, _) => events[at..].iter().find_map(|event| match event.action {
             Action::Join { thread } if event.thread == before.thread => Some(tag(thread)),
             _ => None,
@@ -181,15 +182,15 @@ pub(crate) fn switch(failure: &Failure, at: usize, places: &Places) -> String {
     format!("{to}: {from} {why}")
 }
 
-/// What a thread waits for, as people say it: `thread 1` is `T1`.
-pub(crate) fn named(on: &str) -> String {
-    match on.strip_prefix("thread ") {
-        Some(thread) => format!("T{thread}"),
-        None => on.to_owned(),
+/// The target of a wait in words; a thread by its short name.
+pub(crate) fn target(on: &str, awaited: Option<&WaitingFor>) -> String {
+    match awaited {
+        Some(WaitingFor::Thread(thread)) => tag(*thread),
+        _ => on.to_owned(),
     }
 }
 
-/// A thread with its own name, where it has one: `T1 worker`. The thread that runs the closure is `main`.
+/// The full name of a thread: `T1 worker`. The thread that runs the closure is `main`.
 pub(crate) fn full_name(failure: &Failure, thread: u32) -> String {
     match failure.threads.get(thread as usize).and_then(|thread| thread.name.as_deref()) {
         Some(name) => format!("{} {name}", tag(thread)),
@@ -198,12 +199,12 @@ pub(crate) fn full_name(failure: &Failure, thread: u32) -> String {
     }
 }
 
-/// A long text in one line.
+/// A text with every run of white space, newlines included, as one space.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `1 event`, `1,234 events`.
+/// A number with its noun: `1 event`, `1,234 events`.
 pub(crate) fn counted(n: u64, noun: &str) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
@@ -216,7 +217,7 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
     format!("{grouped} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// What was added, exchanged or so, where the value before and after tell.
+/// The operand of a read-modify-write, where the values before and after determine it.
 fn operand(op: &str, read: Value, written: Value, size: u8) -> Option<Value> {
     let mask = mask(size);
     match op {
@@ -228,7 +229,7 @@ fn operand(op: &str, read: Value, written: Value, size: u8) -> Option<Value> {
     }
 }
 
-/// A value; large ones (pointers, tagged words, all ones) in hexadecimal, as nobody counts that far.
+/// A value in decimal; pointers, tagged words and all ones in hexadecimal.
 fn number(value: Value, size: u8) -> String {
     let pointer_like = size >= 8 && value.0 >= 1 << 20;
     if pointer_like || (size > 1 && value.0 == mask(size)) {
@@ -242,18 +243,8 @@ fn mask(size: u8) -> u128 {
     if size >= 16 { u128::MAX } else { (1 << (8 * u32::from(size))) - 1 }
 }
 
-/// An order as the only argument. `SeqCst` goes without saying.
-fn only(order: Order) -> &'static str {
-    if order == Order::SeqCst { "" } else { name(order) }
-}
-
-/// An order as a further argument.
-fn also(order: Order) -> String {
-    if order == Order::SeqCst { String::new() } else { format!(", {}", name(order)) }
-}
-
-/// How the source spells an order.
-pub(crate) fn name(order: Order) -> &'static str {
+/// A memory order as the source spells it.
+pub(crate) fn order(order: Order) -> &'static str {
     match order {
         Order::Relaxed => "Relaxed",
         Order::Acquire => "Acquire",

@@ -1,12 +1,12 @@
-//! The thread that only starts the threads of a scenario and waits for them.
+//! Scenarios without the bookkeeping of the thread that starts the others.
 
 use crate::failure::{Action, Event, Failure};
 
-/// The thread that starts the others.
+/// The thread that spawns and joins the threads of a scenario.
 const STARTER: u32 = 0;
 
-/// The failure without what the starter does besides calling operations; none if that is of interest.
-pub(super) fn without_starter(failure: &Failure) -> Option<Failure> {
+/// The failure without the starter's spawns, joins, first and last event; none if the failure is of no declarative test.
+pub(crate) fn without_starter(failure: &Failure) -> Option<Failure> {
     failure.scenario.as_ref()?.code.as_ref()?;
     let starts = |event: &Event| {
         event.thread == STARTER

@@ -1,21 +1,23 @@
+//! The capabilities of the terminal.
+
 use std::io::IsTerminal;
 
-/// How a page may look.
+/// The width, colours and characters that a page may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of the terminal.
+    /// The number of columns.
     pub width: usize,
-    /// Whether to write ANSI colours.
+    /// Whether ANSI colours may be used.
     pub colour: bool,
-    /// Whether lines and arrows may be more than ASCII.
+    /// Whether Unicode may be used for lines and arrows.
     pub unicode: bool,
 }
 
-/// The width where nobody tells: fits a log file and half a screen.
+/// The default width: fits a log file and half a screen.
 const WIDTH: usize = 100;
 
 impl Style {
-    /// What standard error, where failures are printed, can show.
+    /// The style of standard error, where failures are printed.
     ///
     /// `COLUMNS` gives the width. `NO_COLOR` turns colours off, `CLICOLOR_FORCE` turns them on; otherwise they are on
     /// for a terminal that is not `dumb` and not under `CI`. A `C` or `POSIX` locale turns Unicode off.
@@ -29,7 +31,7 @@ impl Style {
         let forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
         let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
         let colour = set("NO_COLOR").is_none() && (forced || (is_terminal && !dumb && set("CI").is_none()));
-        // The first of these that is set decides, as everywhere.
+        // The first of these variables that is set decides, as POSIX has it.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
         let unicode = !matches!(locale.as_deref(), Some("C" | "POSIX"));
         Style { width: width.max(20), colour, unicode }

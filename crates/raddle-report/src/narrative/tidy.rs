@@ -1,26 +1,25 @@
-//! Fewer rows that say the same.
+//! The removal of rows that add nothing.
 
 use std::collections::BTreeMap;
 
-use super::interleaving::{Row, RowKind};
+use super::rows::{Row, RowKind};
 
-/// Leaves out of the rows what tells nothing more.
+/// Merges and removes rows that add nothing.
 pub(super) fn tidy(rows: Vec<Row>) -> Vec<Row> {
     without_repetition(without_idle_switches(one_row_for_quiet_operations(one_row_for_one_event(rows))))
 }
 
-/// An operation inside which nothing is to be seen is its result.
+/// Merges the call and the return of an operation without visible events.
 fn one_row_for_quiet_operations(rows: Vec<Row>) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
     for mut row in rows {
-        // From the operation's return back to its call, over what was folded.
+        // From the operation's return back to its call, over folded events.
         let quiet =
             kept.iter().rev().take_while(|last| last.kind == RowKind::Folded && last.thread == row.thread);
         let call = kept.len().checked_sub(quiet.count() + 1).map(|at| (at, &kept[at]));
         if let Some((at, call)) = call
-            && (row.kind, call.kind) == (RowKind::Event, RowKind::Call)
+            && (row.kind, call.kind) == (RowKind::Return, RowKind::Operation)
             && (row.thread, row.depth) == (call.thread, call.depth)
-            && row.text.strip_prefix(&call.text).is_some_and(|rest| rest.starts_with(" -> "))
         {
             row.line = call.line.clone();
             row.events += kept.drain(at..).map(|row| row.events).sum::<u64>();
@@ -30,15 +29,15 @@ fn one_row_for_quiet_operations(rows: Vec<Row>) -> Vec<Row> {
     kept
 }
 
-/// Puts a call and the only thing that happened inside it on one row.
+/// Merges a call with the only event inside it.
 fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
     let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
-    // From the end: the depths of each thread's next row, and of the one after it.
+    // The depths of each thread's next row and of the one after it, seen from the end.
     let mut ahead: BTreeMap<u32, (Option<usize>, Option<usize>)> = BTreeMap::new();
     for row in rows.into_iter().rev() {
         let (next, after) = ahead.entry(row.thread).or_default();
         if let (RowKind::Call, 0, Some(inside)) = (row.kind, row.events, merged.last_mut())
-            && matches!(inside.kind, RowKind::Event | RowKind::Panic)
+            && matches!(inside.kind, RowKind::Event | RowKind::Return | RowKind::Panic)
             && inside.within.is_none()
             && (inside.thread, inside.depth) == (row.thread, row.depth + 1)
             && after.is_none_or(|after| after <= row.depth)
@@ -57,7 +56,7 @@ fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
     merged
 }
 
-/// Leaves out the switches to threads that did nothing to be seen before they were left again.
+/// Removes context switches to threads without a visible event before the next switch.
 fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -73,11 +72,11 @@ fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
     kept
 }
 
-/// One row for what a thread did several times in a row, such as looking at a place until it changes.
+/// Merges equal consecutive events, such as the reads of a spinloop.
 fn without_repetition(rows: Vec<Row>) -> Vec<Row> {
     let same = |a: &Row, b: &Row| {
-        a.kind == RowKind::Event
-            && b.kind == RowKind::Event
+        matches!(a.kind, RowKind::Event | RowKind::Return)
+            && a.kind == b.kind
             && (a.thread, a.depth, &a.within, &a.text, &a.line)
                 == (b.thread, b.depth, &b.within, &b.text, &b.line)
     };

@@ -1,28 +1,28 @@
-//! Which events the reader must see: those that concern more than their own thread.
+//! The relevance of events: which of them concern more than their own thread.
 
 use std::collections::BTreeMap;
 
 use super::calls::Calls;
-use super::places::Places;
+use super::locations::Locations;
 use crate::failure::{Action, Event, Failure, ThreadEnd};
 
-/// What an event has to do with the failure.
+/// The relevance of an event to the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// It concerns more than its own thread.
+    /// The event concerns more than its own thread.
     Shown,
-    /// It concerns data that no other thread touches.
+    /// The event accesses memory that no other thread accesses.
     Own,
-    /// It came before there was another thread.
+    /// The event precedes the creation of the first thread.
     Before,
-    /// It counts handles.
+    /// The event counts references.
     Count,
-    /// It came of the panic.
+    /// The event belongs to the unwinding of a panic.
     Unwinding,
 }
 
-/// What each event of a failure has to do with it.
-pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> Vec<Interest> {
+/// The relevance of each event of a failure.
+pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Locations) -> Vec<Interest> {
     let events = &failure.trace.events;
     let mut unwinding: BTreeMap<u32, usize> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
@@ -37,11 +37,11 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
     for (at, event) in events.iter().enumerate() {
         let shared = match &event.action {
             Action::Fence { .. } => false,
-            // Whoever waits is waited for by someone.
+            // Waits and wake-ups concern two threads.
             Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
-            action => action.place().is_none_or(|place| places.is_shared(place)),
+            action => action.place().is_none_or(|place| locations.is_shared(place)),
         };
-        // Unless the beginning is missing, there is one thread until it makes another.
+        // With a complete trace, there is one thread until the first spawn.
         let alone = failure.trace.omitted == 0 && at < first_other;
         interest.push(match () {
             () if alone && event.action.place().is_some() => Interest::Before,
@@ -51,7 +51,7 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
             () => Interest::Own,
         });
     }
-    // A failure of one thread alone is told by what it did to its own data.
+    // The failure of a single thread is explained by its own accesses.
     let any = |interest: &[Interest]| {
         events.iter().zip(interest).any(|(event, i)| event.action.place().is_some() && *i == Interest::Shown)
     };
@@ -59,7 +59,7 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], places: &Places) -> 
         let quiet = |interest: &&mut Interest| matches!(**interest, Interest::Own | Interest::Before);
         interest.iter_mut().filter(quiet).for_each(|interest| *interest = Interest::Shown);
     }
-    // The end is always worth seeing, unless it is only the end of a panic.
+    // The last event is shown, unless it belongs to unwinding.
     if let Some(last) = interest.last_mut().filter(|last| **last != Interest::Unwinding) {
         *last = Interest::Shown;
     }

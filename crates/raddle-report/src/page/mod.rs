@@ -1,28 +1,30 @@
-//! Lines made of painted pieces: their width is known, whatever their colours.
+//! Pages of painted text: lines are made of pieces whose width is known, whatever their colours.
 
-use super::Style;
+mod style;
 
-/// What a piece of text is, which decides its colour.
+pub use style::Style;
+
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     Plain,
-    /// What went wrong.
+    /// The failure.
     Error,
     /// Headings and calls.
     Bold,
-    /// What may be skipped by the eye: places, lines.
+    /// Secondary text: source lines, rules.
     Dim,
-    /// What a thread does.
+    /// An event of a thread.
     Thread(u32),
     /// The name of a thread.
     ThreadName(u32),
 }
 
-/// A line, or a part of one.
+/// A line of text, or a part of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line(Vec<(Paint, String)>);
 
-/// Everything printed so far.
+/// A page under construction.
 pub(crate) struct Page {
     pub(crate) style: Style,
     out: String,
@@ -100,7 +102,7 @@ impl Line {
 
 impl Page {
     pub(crate) fn new(style: Style) -> Page {
-        // Narrower than this nothing can be said.
+        // A narrower page could hold no word.
         Page { style: Style { width: style.width.max(20), ..style }, out: String::new() }
     }
 
@@ -112,7 +114,7 @@ impl Page {
                 end = self.out.len();
             }
         }
-        // No spaces at the end of a line; those inside a coloured piece are rare enough to stay.
+        // Spaces at the end of a line are removed, except those inside a coloured piece.
         self.out.truncate(end);
         let trimmed = self.out.trim_end_matches(' ').len();
         self.out.truncate(trimmed);
@@ -127,7 +129,7 @@ impl Page {
         self.out.push('\n');
     }
 
-    /// A line with an indent, broken where the terminal ends, the rest indented further.
+    /// Adds an indented line, wrapped at the width of the page; continuation lines have a hanging indent.
     pub(crate) fn wrapped(&mut self, indent: usize, hanging: usize, line: Line) {
         let hanging = hanging.min(self.style.width / 3);
         let width = self.style.width.saturating_sub(indent);
@@ -160,23 +162,23 @@ impl Page {
     }
 }
 
-/// Colours that read on black and on white; red is kept for errors.
+/// The colours of threads and of their names, legible on black and on white; red is kept for errors.
 const THREADS: [(&str, &str); 5] =
     [("", "1"), ("36", "1;36"), ("33", "1;33"), ("35", "1;35"), ("32", "1;32")];
 
-/// Words with the spaces that follow them.
+/// The words of a text, each with the space that follows it.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }
 
-/// The few signs that are more than ASCII where they may be.
+/// The signs that are not ASCII where the terminal shows Unicode.
 pub(crate) struct Glyphs {
     pub(crate) arrow: &'static str,
     pub(crate) rule: &'static str,
     pub(crate) bar: &'static str,
     pub(crate) dots: &'static str,
     pub(crate) inside: &'static str,
-    /// Corners and crossings of a table, row by row.
+    /// The corners and crossings of a table, row by row.
     pub(crate) table: [[&'static str; 3]; 3],
 }
 

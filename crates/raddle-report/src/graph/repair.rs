@@ -1,22 +1,22 @@
-//! Which memory orders would have ruled out what happened.
+//! Repairs: the weakest memory orders and fences that would have forbidden an execution.
 //!
-//! Found by trying: stronger orders for the accesses and fences in question, and fences between them, one change and two at a
-//! time, each set judged by the axioms. A change is one of the source: it is made to all events in question that come from the
-//! same line. What is found is a fact about this execution; others may go wrong in other ways.
+//! A repair is found by search: stronger orders for the events in question and fences between them, one change and two at a
+//! time, each set judged by the axioms. A change is one of the source: it applies to all events in question that come from the
+//! same line. A repair is a fact about this execution only; other executions of the program may fail in other ways.
 
 use std::collections::BTreeMap;
 
-use super::axioms::{Changes, HappensBefore, Step, acquires, releases};
-use super::{Effect, Graph};
+use super::axioms::{EventOrFence, HappensBefore, Strengthening};
+use super::{Effect, Graph, acquires, releases};
 use crate::failure::Order;
 
-/// What is to be ruled out.
+/// The property that a repair must establish.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Ill<'a> {
-    /// That these events read and wrote what they did.
-    Seen(&'a [usize]),
-    /// That the first event does not happen before the second.
-    Unordered(usize, usize),
+pub(crate) enum RepairGoal<'a> {
+    /// RC11 forbids the reads and writes of these events.
+    Forbid(&'a [usize]),
+    /// The first event happens before the second.
+    Order(usize, usize),
 }
 
 /// One change of the source.
@@ -28,78 +28,82 @@ pub(crate) enum Change {
     Fence { after: usize, before: Vec<usize>, order: Order },
 }
 
-/// Changes that rule something out together.
-pub(crate) type Cure = Vec<Change>;
+/// A set of changes that together establish a goal.
+pub(crate) type Repair = Vec<Change>;
 
-/// Where sets of two are not enough, this many changes of orders are still worth telling.
-const MOST: usize = 6;
+/// The largest number of changes in a repair that makes accesses sequentially consistent, where no two changes are enough.
+const MAX_CHANGES: usize = 6;
 
-/// The weakest changes that rule the ill out, by orders alone and with fences; the better one first. `pairs` are the events between
-/// which a fence may help, `line` says which events come from the same line of the program's own code.
-pub(crate) fn cures(
+/// The cheapest repair by orders alone and the cheapest by fences, cheapest first; a mixed one where neither exists.
+///
+/// `events` may get stronger orders, and fences may be inserted between the events of each of the `pairs`. `line` is the line of
+/// the program's own code that made an event.
+pub(crate) fn repairs(
     graph: &Graph,
-    ill: Ill<'_>,
+    goal: RepairGoal<'_>,
     events: &[usize],
     pairs: &[(usize, usize)],
     line: impl Fn(usize) -> Option<String>,
-) -> Vec<Cure> {
-    let helps = |cure: &[&Change]| {
-        let changes = changes(cure);
-        let hb = HappensBefore::with(graph, &changes);
-        match ill {
-            Ill::Seen(events) => hb.forbids(events),
-            Ill::Unordered(first, second) => hb.is(Step::Event(first), Step::Event(second)),
+) -> Vec<Repair> {
+    let suffices = |changes: &[&Change]| {
+        let strengthening = strengthening(changes);
+        let hb = HappensBefore::with(graph, &strengthening);
+        match goal {
+            RepairGoal::Forbid(events) => hb.forbids(events),
+            RepairGoal::Order(first, second) => {
+                hb.orders(EventOrFence::Event(first), EventOrFence::Event(second))
+            }
         }
     };
-    let orders = orders(graph, events, &line);
-    let fences = fences(graph, pairs, &line);
-    let mut found: Vec<Cure> = Vec::new();
-    found.extend(weakest(&orders, &helps).or_else(|| all_at_once(graph, &orders, &helps)));
-    found.extend(weakest(&fences, &helps));
+    let orders = stronger_orders(graph, events, &line);
+    let fences = possible_fences(graph, pairs, &line);
+    let mut found: Vec<Repair> = Vec::new();
+    found.extend(cheapest(&orders, &suffices).or_else(|| all_seq_cst(graph, &orders, &suffices)));
+    found.extend(cheapest(&fences, &suffices));
     if found.is_empty() {
         let mixed: Vec<Change> = orders.into_iter().chain(fences).collect();
-        found.extend(weakest(&mixed, &helps));
+        found.extend(cheapest(&mixed, &suffices));
     }
-    found.sort_by_key(|cure| cost(cure));
-    for cure in &mut found {
-        cure.sort_by_key(|change| events.iter().position(|&event| event == change.event()));
+    found.sort_by_key(|repair| repair.iter().map(Change::cost).sum::<u32>());
+    for repair in &mut found {
+        repair.sort_by_key(|change| events.iter().position(|&event| event == change.first_event()));
     }
     found
 }
 
-/// The cheapest one or two of the changes that help.
-fn weakest(changes: &[Change], helps: &impl Fn(&[&Change]) -> bool) -> Option<Cure> {
+/// The cheapest set of one or two changes that suffices.
+fn cheapest(changes: &[Change], suffices: &impl Fn(&[&Change]) -> bool) -> Option<Repair> {
     let one = changes.iter().map(|change| vec![change]);
     let two = changes.iter().enumerate().flat_map(|(at, first)| {
-        let others = changes[at + 1..].iter().filter(|second| !first.is_of_same(second));
+        let others = changes[at + 1..].iter().filter(|second| !first.has_same_site(second));
         others.map(move |second| vec![first, second])
     });
     let mut sets: Vec<Vec<&Change>> = one.chain(two).collect();
     sets.sort_by_key(|set| set.iter().map(|change| change.cost()).sum::<u32>());
-    let set = sets.into_iter().find(|set| helps(set))?;
+    let set = sets.into_iter().find(|set| suffices(set))?;
     Some(set.into_iter().cloned().collect())
 }
 
-/// Sequential consistency for all accesses, as far as it takes.
-fn all_at_once(graph: &Graph, orders: &[Change], helps: &impl Fn(&[&Change]) -> bool) -> Option<Cure> {
-    let is_access = |events: &[usize]| !matches!(graph.nodes[events[0]].effect, Effect::Fence(_));
+/// `SeqCst` for all accesses, without those that turn out not to be needed.
+fn all_seq_cst(graph: &Graph, orders: &[Change], suffices: &impl Fn(&[&Change]) -> bool) -> Option<Repair> {
+    let is_access = |events: &[usize]| !graph.nodes[events[0]].effect.is_fence();
     let strongest = |change: &&Change| matches!(change, Change::Order { events, order: Order::SeqCst } if is_access(events));
     let mut set: Vec<&Change> = orders.iter().filter(strongest).collect();
-    if !helps(&set) {
+    if !suffices(&set) {
         return None;
     }
     for at in (0..set.len()).rev() {
         let without: Vec<&Change> =
             set.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, c)| *c).collect();
-        if helps(&without) {
+        if suffices(&without) {
             set = without;
         }
     }
-    (set.len() <= MOST).then(|| set.into_iter().cloned().collect())
+    (set.len() <= MAX_CHANGES).then(|| set.into_iter().cloned().collect())
 }
 
-/// All stronger orders of the events.
-fn orders(graph: &Graph, events: &[usize], line: &impl Fn(usize) -> Option<String>) -> Vec<Change> {
+/// The changes to every stronger order of the events, one for each line and kind of event.
+fn stronger_orders(graph: &Graph, events: &[usize], line: &impl Fn(usize) -> Option<String>) -> Vec<Change> {
     let mut sites: BTreeMap<(String, u8), Vec<usize>> = BTreeMap::new();
     for &event in events {
         let kind = match graph.nodes[event].effect {
@@ -124,24 +128,28 @@ fn orders(graph: &Graph, events: &[usize], line: &impl Fn(usize) -> Option<Strin
             Effect::Store(_) => &[Order::Release, Order::SeqCst],
             _ => &[Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst],
         };
-        let weakest = |&order: &Order| {
+        let is_stronger = |&order: &Order| {
             events
                 .iter()
                 .any(|&event| graph.nodes[event].effect.order().is_some_and(|old| is_weaker(old, order)))
         };
-        for &order in possible.iter().filter(|order| weakest(order)) {
+        for &order in possible.iter().filter(|order| is_stronger(order)) {
             changes.push(Change::Order { events: events.clone(), order });
         }
     }
     changes
 }
 
-/// All fences between the events of each pair.
-fn fences(graph: &Graph, pairs: &[(usize, usize)], line: &impl Fn(usize) -> Option<String>) -> Vec<Change> {
+/// The changes that insert a fence between the events of each pair, or strengthen a fence that is there.
+fn possible_fences(
+    graph: &Graph,
+    pairs: &[(usize, usize)],
+    line: &impl Fn(usize) -> Option<String>,
+) -> Vec<Change> {
     let mut sites: BTreeMap<String, (usize, Vec<usize>)> = BTreeMap::new();
     for &(before, after) in pairs {
         let Some(second) = line(after) else { continue };
-        // Where one line does all of it, there is no room between.
+        // A fence cannot be inserted within a line.
         let between = graph.between(before, after).iter().rev();
         let elsewhere = |&event: &usize| line(event).is_some_and(|first| first != second);
         if let Some(&first) = between.into_iter().find(|&event| elsewhere(event)) {
@@ -151,13 +159,12 @@ fn fences(graph: &Graph, pairs: &[(usize, usize)], line: &impl Fn(usize) -> Opti
             }
         }
     }
-    // Where there are fences already, they can be made stronger.
-    let mut between = Vec::new();
+    let mut recorded = Vec::new();
     for &(before, after) in pairs {
         let inner = graph.between(before, after).iter().copied();
-        between.extend(inner.filter(|&event| matches!(graph.nodes[event].effect, Effect::Fence(_))));
+        recorded.extend(inner.filter(|&event| graph.nodes[event].effect.is_fence()));
     }
-    let mut changes = orders(graph, &between, line);
+    let mut changes = stronger_orders(graph, &recorded, line);
     for (after, before) in sites.into_values() {
         for order in [Order::Acquire, Order::Release, Order::SeqCst] {
             changes.push(Change::Fence { after, before: before.clone(), order });
@@ -166,41 +173,37 @@ fn fences(graph: &Graph, pairs: &[(usize, usize)], line: &impl Fn(usize) -> Opti
     changes
 }
 
-fn changes(cure: &[&Change]) -> Changes {
-    let mut changes = Changes::default();
-    for change in cure {
+fn strengthening(changes: &[&Change]) -> Strengthening {
+    let mut strengthening = Strengthening::default();
+    for change in changes {
         match change {
             Change::Order { events, order } => {
-                changes.orders.extend(events.iter().map(|&event| (event, *order)))
+                strengthening.orders.extend(events.iter().map(|&event| (event, *order)))
             }
             Change::Fence { before, order, .. } => {
-                changes.fences.extend(before.iter().map(|&event| (event, *order)))
+                strengthening.fences.extend(before.iter().map(|&event| (event, *order)))
             }
         }
     }
-    changes
+    strengthening
 }
 
-/// Whether the second order is stronger than the first.
+/// Whether the new order is strictly stronger than the old one.
 fn is_weaker(old: Order, new: Order) -> bool {
     let kept = (!acquires(old) || acquires(new)) && (!releases(old) || releases(new));
     old != new && kept && old != Order::SeqCst
 }
 
 impl Graph {
-    /// The events of a thread from one on and before another.
+    /// The events from one event up to, but not including, a later one of the same thread.
     fn between(&self, from: usize, to: usize) -> &[usize] {
         let (from, to) = (&self.nodes[from], &self.nodes[to]);
         &self.threads[&from.thread][from.po..to.po]
     }
 }
 
-fn cost(cure: &[Change]) -> u32 {
-    cure.iter().map(Change::cost).sum()
-}
-
 impl Change {
-    /// What it takes to like it: weak orders are cheaper than strong ones, and what is there already than what is new.
+    /// The cost by which repairs are compared: weak orders are cheaper than strong ones, and changed orders than new fences.
     fn cost(&self) -> u32 {
         match self {
             Change::Order { order: Order::Acquire | Order::Release, .. } => 2,
@@ -211,15 +214,16 @@ impl Change {
         }
     }
 
-    /// An event that it concerns.
-    fn event(&self) -> usize {
+    /// The first of the events that the change concerns.
+    fn first_event(&self) -> usize {
         match self {
             Change::Order { events, .. } => events[0],
             Change::Fence { before, .. } => before[0],
         }
     }
 
-    fn is_of_same(&self, other: &Change) -> bool {
+    /// Whether two changes concern the same events in the same manner, so that one replaces the other.
+    fn has_same_site(&self, other: &Change) -> bool {
         match (self, other) {
             (Change::Order { events: a, .. }, Change::Order { events: b, .. })
             | (Change::Fence { before: a, .. }, Change::Fence { before: b, .. }) => a == b,

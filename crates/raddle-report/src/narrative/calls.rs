@@ -1,22 +1,23 @@
-//! The calls around an event, as its author wrote them.
+//! The calls around an event, with short names for functions and source lines.
 
 use std::collections::BTreeMap;
 
 use crate::failure::{Frame, Trace};
 
-/// The calls around an event, outermost first, and the line of code that made it.
+/// The calls around an event, and its source line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
+    /// The calls, outermost first.
     pub(crate) levels: Vec<Level>,
-    /// How many of the levels are the program's own; the one after them is what it called of the standard library.
+    /// The number of calls of the program's own functions; a call of a function of the standard library may follow them.
     pub(crate) own: usize,
     pub(crate) line: Option<String>,
-    /// Whether it only counts handles, in `Arc` or `Weak`.
+    /// Whether the event counts the references of an `Arc` or `Weak`.
     pub(crate) counts: bool,
 }
 
 impl Calls {
-    /// Whether the standard library did it, in a function that the program called.
+    /// Whether the event is inside a function of the standard library that the program called.
     pub(crate) fn is_in_std(&self) -> bool {
         self.in_std().is_some()
     }
@@ -27,22 +28,22 @@ impl Calls {
     }
 }
 
-/// One call: two events with the same level are taken to be under the same call.
+/// One call. Events with equal levels are taken to be inside the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
     pub(crate) function: String,
-    /// The line of the call, and everything outside it.
+    /// The call stack of the caller: an index into the trace's stacks.
     caller: Option<u32>,
-    /// The line of the call, for people.
+    /// The source line of the call.
     pub(crate) called_at: Option<String>,
 }
 
-/// How the name of a closure ends.
+/// The last part of a closure's name.
 const CLOSURE: &str = "::{closure}";
 
-/// Names lines of code as shortly as can be told apart.
+/// The shortest distinct names of source files.
 pub(crate) struct Lines {
-    /// Each file's short name.
+    /// The short name of each file.
     short: BTreeMap<String, String>,
 }
 
@@ -55,7 +56,7 @@ impl Lines {
             .filter_map(|frame| frame.file.as_deref())
             .collect();
         let short = files.iter().map(|&file| {
-            // As many directories as it takes to be the only one.
+            // Directories are added until no other file has the same name.
             let mut from = file.len();
             while let Some(at) = file[..from].rfind('/') {
                 let tail = &file[at..];
@@ -69,7 +70,7 @@ impl Lines {
         Lines { short: short.collect() }
     }
 
-    /// `queue.rs:12`.
+    /// The source line of a frame: `queue.rs:12`.
     pub(crate) fn name(&self, frame: &Frame) -> Option<String> {
         let file = frame.file.as_deref()?;
         let file = self.short.get(file).map_or(file, String::as_str);
@@ -80,7 +81,7 @@ impl Lines {
     }
 }
 
-/// The calls around a stack of the trace.
+/// The calls of a stack of the trace.
 pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     // Innermost first.
     let mut stack = Vec::new();
@@ -98,7 +99,7 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     let mut called_at = None;
     let mut outer: Option<&str> = None;
     for (frame, caller) in stack[innermost..].iter().rev().filter(|(frame, _)| !frame.internal) {
-        // A closure of the function that passed it on is no call to a reader.
+        // A closure called on behalf of its own function is no call to a reader.
         let is_closure_of = |outer: &str| {
             frame.function.ends_with(CLOSURE)
                 && frame.function.trim_end_matches(CLOSURE) == outer.trim_end_matches(CLOSURE)
@@ -115,7 +116,7 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     }
     let own = levels.len();
     let line = called_at.clone();
-    // What the program called of the standard library says more than what that did: `Mutex::lock`.
+    // The function of the standard library that the program called says what for: `Mutex::lock`.
     if let Some((frame, caller)) =
         stack[..innermost].iter().rev().find(|(frame, _)| is_telling(&frame.function))
     {
@@ -125,22 +126,22 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     Calls { levels, own, line, counts }
 }
 
-/// A function's last two names: `my_crate::queue::Queue<T>::push` is `Queue::push`.
+/// The last two names of a function's path: `my_crate::queue::Queue<T>::push` becomes `Queue::push`.
 pub(crate) fn short(function: &str) -> String {
-    // `<my_crate::Queue<T> as Drop>::drop` is `Queue::drop`.
+    // `<my_crate::Queue<T> as Drop>::drop` becomes `Queue::drop`.
     if let Some(rest) = function.strip_prefix('<')
         && let Some((of, method)) = split_qualified(rest)
     {
         return without_arguments(&format!("{}::{method}", segments(of).last().unwrap_or(&of)));
     }
     let segments = segments(function);
-    // A closure is named by the function it is in.
+    // A closure has the name of its function.
     let closures = segments.iter().rev().take_while(|segment| segment.starts_with('{')).count();
     let keep = 2.max(closures + 1).min(segments.len());
     without_arguments(&segments[segments.len() - keep..].join("::"))
 }
 
-/// `Mutex<T>::lock` is `Mutex::lock` to someone who reads one trace.
+/// A path without generic arguments: `Mutex<T>::lock` becomes `Mutex::lock`.
 fn without_arguments(path: &str) -> String {
     let mut depth = 0;
     let mut before = ' ';
@@ -160,18 +161,19 @@ fn without_arguments(path: &str) -> String {
     kept.collect()
 }
 
-/// Whether a function of the standard library says what its caller wanted; those that only pass things on do not.
+/// Whether a function of the standard library shows its caller's purpose; wrappers and runtime functions do not.
 fn is_telling(function: &str) -> bool {
     let path = function.trim_start_matches(['<', '&']);
     let plumbing =
         ["core::", "alloc::boxed", "alloc::vec", "std::panic", "std::sys", "std::rt", "raddle", "__rustc"];
     if path.starts_with("std::thread::") {
-        // Starting and joining threads have events of their own.
+        // Spawning and joining have events of their own.
         return path.contains("park");
     }
     path.contains("::") && !plumbing.iter().any(|module| path.starts_with(module))
 }
 
+/// Whether a function changes a reference count.
 fn is_counting(function: &str) -> bool {
     let path = function.trim_start_matches('<');
     (path.starts_with("alloc::sync::Arc") || path.starts_with("alloc::sync::Weak"))
@@ -180,6 +182,7 @@ fn is_counting(function: &str) -> bool {
             .any(|end| path.ends_with(end))
 }
 
+/// The type and the method of a path of the form `Type as Trait>::method`.
 fn split_qualified(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0;
     let mut of = None;
@@ -199,7 +202,7 @@ fn split_qualified(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The parts of a path, split outside angle brackets only.
+/// The parts of a path, split outside of angle brackets.
 fn segments(path: &str) -> Vec<&str> {
     let mut segments = Vec::new();
     let (mut depth, mut start) = (0, 0);
