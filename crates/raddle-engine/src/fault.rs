@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::isolate::heap::Block;
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// Something that no correct program does to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::ptr;
 
 use crate::engine::Engine;
 use crate::left_out::LeftOut;
+use crate::op::ThreadId;
 use crate::schedule::Schedule;
 use crate::strategy::{Point, Strategy};
 use crate::sys;
-use crate::thread::ThreadId;
 
 const SHARED: usize = 64 << 20;
 

@@ -1,6 +1,6 @@
 //! Waiting on addresses: the Linux futex, which every lock, condition and park of std and parking_lot ends in.
 
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// The threads that wait for wake-ups, in the order in which they began to.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,9 @@
 //! The last word on an execution, for those who know more than the engine: whether its results are right.
 
 use crate::engine::{Engine, Outcome};
+use crate::op::ThreadId;
 use crate::schedule::Schedule;
-use crate::thread::{State, ThreadId};
+use crate::thread::State;
 use crate::trace::CallFrame;
 
 /// An execution that has ended. Its memory is still whole: threads that did not end are where they stopped.

@@ -4,7 +4,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`engine`] | the machine: threads, the one place where the next thread is chosen, the loop that runs them |
-//! | [`event`] | what a thread can do that others can notice |
+//! | [`op`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], `time_stamp`, [`spin`] | waiting: on addresses, on the clock, in loops |
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`memory`] | what happened before what, and which values a read may see |
@@ -24,7 +24,6 @@
 
 mod coroutine;
 pub mod engine;
-pub mod event;
 pub mod fault;
 mod fork;
 pub mod futex;
@@ -38,6 +37,7 @@ pub mod left_out;
 pub mod lender;
 mod liveness;
 pub mod memory;
+pub mod op;
 mod os_thread;
 pub mod race;
 pub mod rng;
@@ -59,7 +59,7 @@ pub mod turn;
 pub use engine::{Engine, Outcome};
 pub use judge::{Ended, Judge};
 pub use left_out::LeftOut;
+pub use op::ThreadId;
 pub use schedule::Schedule;
 pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;
-pub use thread::ThreadId;

@@ -1,6 +1,6 @@
 //! The choices that make an execution.
 
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// The first entry of a schedule that was found by a strategy that claims all interleavings; no thread has this number.
 pub const ALL_POINTS: ThreadId = ThreadId::MAX;

@@ -25,12 +25,13 @@ use crate::kinds::{Kinds, Told};
 use crate::left_out::{LeftOut, Reason};
 use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
+use crate::op::ThreadId;
 use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
 use crate::team::{Forked, Left, Team};
-use crate::thread::{State, ThreadId};
+use crate::thread::State;
 use crate::trace::{CallFrame, Namer, Trace};
 use crate::turn;
 

@@ -17,8 +17,8 @@ use crate::coroutine;
 use crate::engine::{self, Backend, Engine, Outcome};
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
-use crate::hooks::Caller;
 use crate::isolate::{bystanders, heap};
+use crate::op::Caller;
 use crate::sys::PAGE;
 use crate::{time_stamp, trace};
 

@@ -6,21 +6,18 @@ use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
 use crate::coroutine::Context;
-use crate::event::Pending;
 use crate::global::Registers;
 use crate::graph::Dropping;
 use crate::graph::rounds::Rounds;
 use crate::hooks::{Expansion, Hold};
 use crate::isolate::heap;
 use crate::lender::Lender;
+use crate::op::{Pending, ThreadId};
 use crate::os_thread::OsThread;
 use crate::rng::Rng;
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
 use crate::trace::CallFrame;
-
-/// The number of a virtual thread within an execution. 0 runs the closure; the others are numbered as they are made.
-pub type ThreadId = u16;
 
 /// What a POSIX thread runs.
 pub type StartRoutine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;

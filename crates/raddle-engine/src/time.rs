@@ -7,7 +7,7 @@
 //! do with each other must not matter: a sleep makes it later for the thread that slept, and for those who learn of what it did
 //! afterwards. When nobody can go on, time passes for all.
 
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// The virtual clock of an execution and the threads that wait for it.
 #[derive(Clone, Debug)]

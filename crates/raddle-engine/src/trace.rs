@@ -4,11 +4,10 @@ use std::ffi::{c_int, c_void};
 use std::ops::{Range, RangeInclusive};
 
 use crate::engine::Outcome;
-use crate::event::{Order, Rmw};
 use crate::fault::{AccessKind, Watch};
 use crate::memory::Touched;
 use crate::memory::clock::Time;
-use crate::thread::ThreadId;
+use crate::op::{Order, Rmw, ThreadId};
 
 /// The events of one execution.
 #[derive(Debug)]

@@ -14,9 +14,9 @@
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use raddle_engine::event::{Order, Rmw};
 use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
-use raddle_engine::hooks::{self, Caller};
+use raddle_engine::hooks::{self};
+use raddle_engine::op::{Caller, Order, Rmw};
 
 /// The instructions of one symbol. While loops are watched, what the caller has in registers is noted on the way.
 macro_rules! entry {
@@ -292,7 +292,7 @@ mod bits128 {
     );
 
     unsafe fn native_rmw(place: *mut u128, operand: u128, op: Rmw) -> u128 {
-        use raddle_engine::hooks::Int;
+        use raddle_engine::op::Int;
         // SAFETY: the caller's.
         unsafe {
             let mut seen = native_compare_exchange(place, 0, 0);

@@ -11,7 +11,8 @@ use std::ffi::c_void;
 
 use raddle_engine::fault::AccessKind;
 use raddle_engine::global::{GLOBAL, Global, LINE, LINES, PROBE, engine_of_virtual_thread};
-use raddle_engine::hooks::{self, Caller};
+use raddle_engine::hooks::{self};
+use raddle_engine::op::Caller;
 use raddle_engine::site::Looks;
 use raddle_engine::stack::SLOT;
 

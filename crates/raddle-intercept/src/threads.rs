@@ -4,8 +4,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks;
+use raddle_engine::op::ThreadId;
 use raddle_engine::sys;
-use raddle_engine::thread::{KeyDestructor, StartRoutine, ThreadId};
+use raddle_engine::thread::{KeyDestructor, StartRoutine};
 
 /// The handle of the virtual thread with number 0; no pointer that `pthread_create` returns lies there.
 const HANDLES: libc::pthread_t = 0x7261_6464_0000;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use raddle_engine::event::Order;
+use raddle_engine::op::{Order, ThreadId};
 use raddle_engine::search::Found;
-use raddle_engine::thread::{State, ThreadId};
+use raddle_engine::thread::State;
 use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};

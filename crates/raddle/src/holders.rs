@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use raddle_engine::event::Rmw;
-use raddle_engine::thread::ThreadId;
+use raddle_engine::op::{Rmw, ThreadId};
 use raddle_engine::trace::{Action, Trace};
 
 /// The holders of lock words at the end of a trace.

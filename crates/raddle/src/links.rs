@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use raddle_engine::memory::StoreId;
-use raddle_engine::thread::ThreadId;
+use raddle_engine::op::ThreadId;
 use raddle_engine::trace::{Event, Trace};
 use raddle_report::failure::Write;
 
@@ -152,8 +152,8 @@ impl EventClocks {
 
 #[cfg(test)]
 mod tests {
-    use raddle_engine::event::Order;
     use raddle_engine::memory::Touched;
+    use raddle_engine::op::Order;
     use raddle_engine::trace::{self, Action};
 
     use super::*;

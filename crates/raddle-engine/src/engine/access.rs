@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 
 use super::{Engine, Outcome};
-use crate::event::Order;
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, Global, LINE, LINES};
 use crate::graph::event::{Access as Step, Event, EventId};
-use crate::hooks::Caller;
 use crate::isolate::heap::{self, Block, Record, Refusal};
 use crate::memory::Place;
 use crate::memory::sync::Message;
+use crate::op::{Caller, Order, ThreadId};
 use crate::race::{self, Calls, Earlier, Moment, Races};
 use crate::site::{self, Looks, Site};
 use crate::stack::{self, SlotStack};
-use crate::thread::ThreadId;
 use crate::trace::{Action, CallFrame};
 
 /// What is needed to look for data races.

@@ -7,7 +7,6 @@ use std::mem;
 use std::ops::{Range, RangeInclusive};
 
 use super::{Engine, Outcome, leaks, waiting};
-use crate::event::Order;
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
 use crate::graph::{
@@ -17,8 +16,9 @@ use crate::graph::{
 use crate::isolate::heap;
 use crate::left_out::Reason;
 use crate::liveness::State;
+use crate::op::{Order, ThreadId};
 use crate::sys;
-use crate::thread::{self, Left, Scope, ThreadId, VThread};
+use crate::thread::{self, Left, Scope, VThread};
 use crate::trace::{self, SwitchReason};
 
 /// Something other than memory that threads share, as a place of the graph. Where the order of the steps at it matters, each is

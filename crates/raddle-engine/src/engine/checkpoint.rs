@@ -29,7 +29,8 @@ use crate::graph::event::EventId;
 use crate::isolate::heap;
 use crate::isolate::image::Image;
 use crate::memory::Memory;
-use crate::thread::{KeyDestructor, Run, Start, State, ThreadId};
+use crate::op::ThreadId;
+use crate::thread::{KeyDestructor, Run, Start, State};
 use crate::time::Clock;
 
 /// Everything about an execution at some point, but what its graph says.

@@ -15,8 +15,9 @@
 
 use super::{Engine, Outcome};
 use crate::left_out::Reason;
+use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::thread::{ThreadId, Wake};
+use crate::thread::Wake;
 
 /// Events that an execution may make fairly. With `n` threads, that is more than `MOST_EVENTS / n / 64` rounds.
 const MOST_EVENTS: u64 = 100_000;

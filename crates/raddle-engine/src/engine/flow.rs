@@ -4,8 +4,9 @@ use super::{Backend, Engine, Outcome};
 use crate::coroutine::{self, Context};
 use crate::global::GLOBAL;
 use crate::hooks;
+use crate::op::ThreadId;
 use crate::os_thread::Turn;
-use crate::thread::{Start, State, ThreadId, Wake};
+use crate::thread::{Start, State, Wake};
 use crate::trace::{self, Action, CallFrame, Links, SwitchReason};
 
 /// Who has control.

@@ -22,8 +22,9 @@ use crate::fault::Fault;
 use crate::isolate::heap::{self, Block};
 use crate::isolate::pages::{self, Pages};
 use crate::lender;
+use crate::op::ThreadId;
 use crate::sys;
-use crate::thread::{State, ThreadId, VThread};
+use crate::thread::{State, VThread};
 use crate::trace;
 
 impl Engine {

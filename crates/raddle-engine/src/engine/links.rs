@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::memory::Touched;
 use crate::memory::clock::Time;
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 use crate::trace::{Action, Links};
 
 impl Engine {

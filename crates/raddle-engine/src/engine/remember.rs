@@ -4,10 +4,9 @@
 //! anything that needs clocks, reads see what memory holds and nothing is remembered.
 
 use super::{Engine, Outcome};
-use crate::event::Order;
 use crate::memory::sync::Message;
 use crate::memory::{Access, Memory, Model};
-use crate::thread::ThreadId;
+use crate::op::{Order, ThreadId};
 
 impl Engine {
     /// Whether anything is remembered.

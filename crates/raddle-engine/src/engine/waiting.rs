@@ -4,13 +4,13 @@ use std::mem;
 use std::ops::Range;
 
 use super::{Engine, Outcome};
-use crate::event::{Effect, Pending};
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::left_out::Reason;
+use crate::op::{Effect, Pending, ThreadId};
 use crate::spin::{GIVING_WAY, Read};
-use crate::thread::{State, ThreadId, Wake};
+use crate::thread::{State, Wake};
 use crate::trace::{self, Action, Links, SwitchReason};
 
 impl Engine {

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use super::event::{Access, Event, EventId, INIT, NONE, PlaceId};
 use super::{Graph, Model, covers};
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// Says what threads wait for.
 pub(super) trait Waits {

@@ -7,7 +7,7 @@ use super::event::{Event, INIT, NONE};
 use super::tests::Step::{self, *};
 use super::tests::{X, Y, random_program, run};
 use super::{Exhaustive, Graph, Model, covers};
-use crate::event::Order::{Acquire, Relaxed, Release};
+use crate::op::Order::{Acquire, Relaxed, Release};
 
 /// What happened: for each event of each thread the write that it read, and the one that it comes after.
 pub(super) type Signature = Vec<Vec<(u32, u32)>>;

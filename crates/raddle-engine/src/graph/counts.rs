@@ -27,7 +27,7 @@ use std::ops::Range;
 use super::event::{EventId, NONE};
 use super::stored::Stored;
 use super::{Exhaustive, covers};
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// The first entry of a schedule of counts if giving up handles of threads are events.
 const HANDLES_OF_THREADS: u16 = u16::MAX;

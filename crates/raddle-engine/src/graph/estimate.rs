@@ -145,7 +145,7 @@ mod tests {
     use super::super::tests::Step::{self, Add, Cas, Lock, Read, Unlock, Write};
     use super::super::tests::{X, Y, random_program, run};
     use super::*;
-    use crate::event::Order::SeqCst;
+    use crate::op::Order::SeqCst;
 
     /// What so many descents say of a program, and what the search comes to in which they are made after some executions.
     fn estimated(model: Model, program: &[Vec<Step>], descents: u64, after: u64) -> (f64, u64) {

@@ -1,8 +1,6 @@
 //! The events of an execution graph.
 
-use crate::event::{Order, Rmw};
-use crate::hooks::Int;
-use crate::thread::ThreadId;
+use crate::op::{Int, Order, Rmw, ThreadId};
 
 /// The number of an event: its place in the order in which the execution is made.
 pub(crate) type EventId = u32;

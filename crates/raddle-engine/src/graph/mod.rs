@@ -41,7 +41,7 @@ use symmetry::Forerunner;
 use views::{Views, join};
 
 pub use crate::memory::Model;
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// An execution graph.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@
 
 use super::event::{Access, Event, EventId, INIT, NONE};
 use super::{Graph, Scratch, covers, sc};
-use crate::event::Order;
+use crate::op::Order;
 
 /// Relations between events, as rows of bits.
 #[derive(Debug, Default)]

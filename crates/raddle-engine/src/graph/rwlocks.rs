@@ -16,7 +16,7 @@
 use super::Exhaustive;
 use super::counts::{Anew, Lesson};
 use super::stored::stored;
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// How a lock is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::hash::Hash;
 
 use super::event::{Access, Event, EventId};
 use super::{Graph, Model};
-use crate::event::{Order, Rmw};
+use crate::op::{Order, Rmw};
 
 /// Something that can be written as words and read back.
 pub(super) trait Stored: Sized {

@@ -27,7 +27,7 @@ use std::mem::discriminant;
 
 use super::event::{Access, Event, EventId, NONE};
 use super::{Graph, covers};
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// What comes before an event of a thread because its leader goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

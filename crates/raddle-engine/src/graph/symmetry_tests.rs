@@ -6,7 +6,7 @@ use super::bound_tests::{Signature, cases, signature};
 use super::tests::Step::{self, *};
 use super::tests::{X, Y, random_program, run};
 use super::{Exhaustive, Model};
-use crate::event::Order::{Acquire, Relaxed, Release, SeqCst};
+use crate::op::Order::{Acquire, Relaxed, Release, SeqCst};
 
 /// What a search finds if these threads, in groups, are alike.
 fn explore(model: Model, program: &[Vec<Step>], alike: &[Vec<u16>]) -> Vec<Signature> {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::event::{Access, NONE};
 use super::explore::Location;
 use super::{Answer, Exhaustive, Model, Request};
-use crate::event::Order::{self, Acquire, Relaxed, Release, SeqCst};
-use crate::event::Rmw;
+use crate::op::Order::{self, Acquire, Relaxed, Release, SeqCst};
+use crate::op::Rmw;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {

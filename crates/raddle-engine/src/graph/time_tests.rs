@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::event::{Access, NONE};
 use super::explore::Location;
 use super::{Answer, Exhaustive, Model, Request};
-use crate::event::Order::SeqCst;
-use crate::event::Rmw;
+use crate::op::Order::SeqCst;
+use crate::op::Rmw;
 use crate::rng::Rng;
 
 /// A step of an operation.

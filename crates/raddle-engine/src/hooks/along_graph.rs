@@ -3,16 +3,16 @@
 use std::mem;
 
 use super::atomics::trusted_reach;
-use super::{Caller, Int, StdCall, at, enter};
+use super::{StdCall, at, enter};
 use crate::engine::{Engine, Outcome, Shared};
-use crate::event::{Order, Rmw};
 use crate::fault::AccessKind;
 use crate::global::GLOBAL;
 use crate::graph::event::{Access, NONE};
 use crate::graph::{Counting, Dropping, Location, LockUse, Purpose};
 use crate::isolate::heap;
+use crate::op::{Caller, Int, Order, Rmw, ThreadId};
 use crate::site::{self, Site};
-use crate::thread::{HandleCounts, Left, Scope, Start, State, ThreadId, Wake};
+use crate::thread::{HandleCounts, Left, Scope, Start, State, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// The word at which a thread parks: somebody has woken the thread, or will find it parked.

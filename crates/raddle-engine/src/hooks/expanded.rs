@@ -5,10 +5,10 @@
 //! values, by telling it that its attempts found those; that says which operation it is. Then the event is made, and the loop
 //! ends with what that read.
 
-use super::{Caller, Int, along_graph, enter};
+use super::{along_graph, enter};
 use crate::engine::{Engine, Outcome};
-use crate::event::{Order, Rmw};
 use crate::graph::event::Access;
+use crate::op::{Caller, Int, Order, Rmw};
 
 /// Where a thread is in such a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

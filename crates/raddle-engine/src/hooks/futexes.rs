@@ -2,10 +2,10 @@
 
 use super::{along_graph, at, enter};
 use crate::engine::{Engine, Outcome};
-use crate::event::{Effect, Pending};
 use crate::fault::AccessKind;
 use crate::left_out::Reason;
-use crate::thread::{State, ThreadId, Wake};
+use crate::op::{Effect, Pending, ThreadId};
+use crate::thread::{State, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// The current thread waits at `place` until it is woken, if the place holds `expected`.

@@ -1,9 +1,10 @@
 //! Memory that comes and goes, and plain accesses to it.
 
-use super::{Caller, enter};
+use super::enter;
 use crate::engine::Engine;
 use crate::fault::AccessKind;
 use crate::isolate::heap::{self, Refusal};
+use crate::op::Caller;
 
 /// The code under test has mapped memory.
 ///

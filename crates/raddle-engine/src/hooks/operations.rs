@@ -8,10 +8,9 @@
 
 use super::{along_graph, enter};
 use crate::engine::Engine;
-use crate::event::{Order, Pending, Rmw};
 use crate::graph::event::Access;
 use crate::memory::Model;
-use crate::thread::ThreadId;
+use crate::op::{Order, Pending, Rmw, ThreadId};
 use crate::trace::Action;
 
 /// A thread of a scenario.

@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use super::along_graph::{access_and_check, access_within};
-use super::{Caller, Int, at, enter};
+use super::{at, enter};
 use crate::engine::{Engine, Shared};
-use crate::event::{Order, Rmw};
 use crate::fault::AccessKind;
 use crate::graph::event::{Access, RWLOCK_HOLDERS};
 use crate::graph::{LockUse, Locking};
+use crate::op::{Caller, Int, Order, Rmw};
 use crate::site::Site;
 use crate::trace::Action;
 

@@ -8,9 +8,9 @@
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
-use super::{Caller, Int, atomics, enter};
+use super::{atomics, enter};
 use crate::engine::Engine;
-use crate::event::Order;
+use crate::op::{Caller, Int, Order};
 use crate::trace::Action;
 
 /// Whether the attempt fails spuriously, and what it read then: a failure is a load. None if it is to be made like any other.

@@ -3,9 +3,9 @@
 use super::atomics::access;
 use super::{along_graph, enter};
 use crate::engine::Engine;
-use crate::event::{Order, Pending};
 use crate::graph::event::Access as Step;
 use crate::isolate::heap;
+use crate::op::{Order, Pending};
 use crate::site::Site;
 
 /// A call of a function of std that waits for other threads or wakes them, and that is not instrumented.

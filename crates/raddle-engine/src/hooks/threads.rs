@@ -4,9 +4,9 @@ use std::ffi::c_void;
 
 use super::{along_graph, enter};
 use crate::engine::{Engine, Outcome};
-use crate::event::Pending;
 use crate::global::{GLOBAL, MAX_KEYS};
-use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State, ThreadId};
+use crate::op::{Pending, ThreadId};
+use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State};
 use crate::trace::{Action, SwitchReason};
 
 /// Makes a thread; returns its number, after handing it to `made` before the thread can run.

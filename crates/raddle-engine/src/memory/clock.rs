@@ -3,7 +3,7 @@
 //! Most programs under test have two to sixteen threads: the times of those lie in the clock itself, those of further threads in a
 //! vector that stays empty otherwise, so that copying and joining small clocks touches no allocator.
 
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// A time of one thread: how often it has released what it did to others. A thread begins at [`FIRST`].
 pub type Time = u32;

@@ -18,8 +18,7 @@
 use super::clock::{Clock, Time};
 use super::sync::{Message, Sync};
 use super::weak::{StoreId, Stored};
-use crate::event::Order;
-use crate::thread::ThreadId;
+use crate::op::{Order, ThreadId};
 
 /// Stores that are kept of a long history. Up to twice as many are there until the older half is dropped.
 const KEPT: usize = if cfg!(test) { 4 } else { 16 };

@@ -14,8 +14,7 @@
 //! seen binds the reads that happen after a later fence ([`Sync::seen_by_fences`]).
 
 use super::clock::{Clock, FIRST, Time};
-use crate::event::Order;
-use crate::thread::ThreadId;
+use crate::op::{Order, ThreadId};
 
 /// What happened before some event.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -10,8 +10,7 @@ use super::Model;
 use super::history::History;
 use super::sync::{Message, Sync};
 use super::table::{Place, Table};
-use crate::event::Order;
-use crate::thread::ThreadId;
+use crate::op::{Order, ThreadId};
 
 /// See the [module](self).
 #[derive(Debug)]

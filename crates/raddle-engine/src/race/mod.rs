@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use self::shadow::Shadow;
 use crate::fault::{Access, AccessKind};
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// The accesses of one execution that later ones may race with.
 #[derive(Debug, Default)]

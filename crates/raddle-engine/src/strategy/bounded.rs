@@ -15,8 +15,8 @@
 use std::collections::VecDeque;
 
 use super::{Point, Strategy};
+use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::thread::ThreadId;
 
 /// See the [module](self).
 #[derive(Debug)]

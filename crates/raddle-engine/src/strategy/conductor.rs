@@ -1,7 +1,7 @@
 //! For executions whose first thread only starts the others and waits for them: when it does so makes no difference.
 
 use super::{Point, Strategy};
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// Thread 0 goes on whenever it is the one that runs, and otherwise only when no other can. Everything else is chosen by
 /// the strategy within, which never sees thread 0 beside others.

@@ -1,8 +1,8 @@
 //! Whether threads that ask to go later do, for strategies that sample.
 
 use super::Point;
+use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::thread::ThreadId;
 
 /// Of so many points at which a thread gives way or sleeps, this many go by as if it did not. Drawn for each execution: some
 /// bugs need a thread to go round a loop in haste, others to wait patiently. Never all of them, so that loops make progress.

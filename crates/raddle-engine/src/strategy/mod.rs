@@ -18,8 +18,8 @@ pub use random::Random;
 pub use round_robin::RoundRobin;
 pub use scripted::Scripted;
 
-use crate::event::Pending;
-use crate::thread::{ThreadId, VThread};
+use crate::op::{Pending, ThreadId};
+use crate::thread::VThread;
 
 /// A point of an execution at which more than one thread can go on.
 #[derive(Debug)]

@@ -10,8 +10,8 @@
 use super::haste::Haste;
 use super::look_back::LookBack;
 use super::{Point, Strategy};
+use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::thread::ThreadId;
 
 /// See the [module](self).
 #[derive(Debug)]

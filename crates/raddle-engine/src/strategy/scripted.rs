@@ -1,8 +1,8 @@
 //! A given schedule: what a person wrote down, or what a failure file recorded.
 
 use super::{Point, Strategy};
+use crate::op::ThreadId;
 use crate::schedule::{ALL_POINTS, Schedule};
-use crate::thread::ThreadId;
 
 /// Makes the given choices, then lets each thread run as long as it can and read the newest values. Makes one execution.
 ///

@@ -6,7 +6,7 @@ use crate::graph::bound::Waits;
 use crate::graph::event::{Access, Event, EventId, NONE};
 use crate::graph::stored::stored;
 use crate::liveness;
-use crate::thread::ThreadId;
+use crate::op::ThreadId;
 
 /// A read that made a thread go round, when it comes after this past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -18,8 +18,8 @@ pub use self::slot::Refusal;
 use self::slot::Slot;
 use super::image::Image;
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::op::ThreadId;
 use crate::sys;
-use crate::thread::ThreadId;
 
 const EXECUTION_HEAP: usize = slot::SLOTS;
 const EXECUTION_LEN: usize = slot::MOST_SLOTS * slot::SLOT;

@@ -18,8 +18,8 @@ use std::ops::Range;
 use std::ptr;
 
 use super::{Block, CLASSES, Policy, capacity_of, class_of};
+use crate::op::ThreadId;
 use crate::sys::{self, PAGE};
-use crate::thread::ThreadId;
 
 /// Where the slots lie.
 pub(super) const SLOTS: usize = 0x1000_0000_0000;

@@ -3,7 +3,7 @@
 //! After Lahav, Vafeiadis, Kang, Hur, Dreyer: "Repairing Sequential Consistency in C/C++11" (PLDI 2017), with the release
 //! sequences of C++20. A read-modify-write is one event that reads and writes.
 
-use crate::event::Order;
+use crate::op::Order;
 
 /// One event of an execution.
 #[derive(Clone, Copy, Debug)]

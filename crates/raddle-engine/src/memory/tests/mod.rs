@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use self::program::Step::*;
 use self::program::{Outcome, Program, Step, weak};
-use crate::event::Order::{self, *};
+use crate::op::Order::{self, *};
 use crate::rng::Rng;
 
 proptest! {

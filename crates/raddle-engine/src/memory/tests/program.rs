@@ -6,10 +6,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::axioms::{Event, Graph};
-use crate::event::Order::{self, *};
 use crate::memory::{Access, Memory, Model, Place, Trust};
+use crate::op::Order::{self, *};
+use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::thread::ThreadId;
 
 /// One step of a thread. Every store writes a value of its own: the number of its step, from 1.
 #[derive(Clone, Copy, Debug)]
