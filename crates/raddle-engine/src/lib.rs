@@ -19,7 +19,7 @@
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
 //!
-//! **Invariant:** the engine knows nothing of C symbols, operations or contracts. `raddle-intercept` turns intercepted
+//! **Invariant:** the engine knows nothing of C symbols, of what operations do, or of contracts. `raddle-intercept` turns intercepted
 //! calls into calls of [`hooks`]; `raddle` turns what comes out into reports.
 
 mod coroutine;
