@@ -28,8 +28,8 @@ mod waiting;
 
 pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
-pub(crate) use self::along_graph::Shared;
-pub(crate) use self::checkpoint::Checkpoint;
+pub(crate) use self::along_graph::SyntheticLocation;
+pub(crate) use self::checkpoint::MachineSnapshot;
 use self::fair::Fair;
 pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
@@ -44,13 +44,13 @@ use crate::fault::Fault;
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
-use crate::graph::Exhaustive;
+use crate::graph::ModelChecker;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::environment::Environment;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
-use crate::judge::{Ended, Judge};
-use crate::kinds::Kinds;
+use crate::judge::{EndedExecution, Judge};
+use crate::kinds::OutcomeCounts;
 use crate::left_out::LeftOut;
 use crate::liveness::Liveness;
 use crate::memory::Memory;
@@ -135,7 +135,7 @@ pub enum Outcome {
     Again,
     /// Not a failure: something was learned that the search should have known from the beginning. What it has done so far does
     /// not count.
-    Anew,
+    Restart,
 }
 
 impl Outcome {
@@ -269,7 +269,7 @@ pub struct Engine {
     /// Whether the current thread goes on in another execution than it paused in.
     taken_up: bool,
     /// The exhaustive search, which then says who goes on and what reads see.
-    pub(crate) exhaustive: Option<Box<Exhaustive>>,
+    pub(crate) exhaustive: Option<Box<ModelChecker>>,
     /// Which values the code will still read.
     liveness: Liveness,
     /// What accesses see and what orders them, if that is more than what memory holds.
@@ -317,7 +317,7 @@ pub struct Engine {
     pub(crate) all_ticks: u64,
     /// Of which kind the latest execution is, if the judge said so.
     pub(crate) kind: Cell<Option<usize>>,
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: OutcomeCounts,
     seed: u64,
 }
 
@@ -391,7 +391,7 @@ impl Engine {
             ticks: 0,
             all_ticks: 0,
             kind: Cell::new(None),
-            kinds: Kinds::default(),
+            kinds: OutcomeCounts::default(),
             seed,
         }
     }
@@ -614,8 +614,8 @@ impl Engine {
         heap::begin(self.limits.allocation);
     }
 
-    fn ended(&self) -> Ended<'_> {
-        Ended {
+    fn ended(&self) -> EndedExecution<'_> {
+        EndedExecution {
             outcome: self.outcome.as_ref().expect("an execution ends with an outcome"),
             steps: self.steps,
             switches: self.switches,

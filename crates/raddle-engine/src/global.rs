@@ -74,7 +74,7 @@ pub struct Global {
     pub text_len: Cell<usize>,
     /// One byte per byte of code: the [`crate::site::Code`] of the call that returns there.
     pub sites: Cell<*mut u8>,
-    /// One byte per byte of code, too: see [`crate::site::Looks`].
+    /// One byte per byte of code, too: see [`crate::site::PlainAccessCounter`].
     pub looks: Cell<*mut u8>,
     /// The functions that instrumented code calls to announce plain accesses: they read nothing of what they are told of.
     pub announcements: Cell<&'static [unsafe extern "C" fn()]>,

@@ -8,7 +8,7 @@ use crate::trace::CallFrame;
 
 /// An execution that has ended. Its memory is still whole: threads that did not end are where they stopped.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended<'a> {
+pub struct EndedExecution<'a> {
     /// How it ended, as far as the engine can tell.
     pub outcome: &'a Outcome,
     /// Its events.
@@ -22,7 +22,7 @@ pub struct Ended<'a> {
     pub(crate) engine: &'a Engine,
 }
 
-impl Ended<'_> {
+impl EndedExecution<'_> {
     /// Its choices.
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()
@@ -64,9 +64,9 @@ impl Ended<'_> {
 }
 
 /// Says how an execution is to count: as the engine says, or otherwise. What it allocates is the engine's and stays.
-pub type Judge<'a> = dyn FnMut(&Ended<'_>) -> Outcome + 'a;
+pub type Judge<'a> = dyn FnMut(&EndedExecution<'_>) -> Outcome + 'a;
 
 /// The judge that knows no more than the engine.
-pub fn as_it_ended(ended: &Ended<'_>) -> Outcome {
+pub fn as_it_ended(ended: &EndedExecution<'_>) -> Outcome {
     ended.outcome.clone()
 }

@@ -8,7 +8,7 @@ use crate::sys;
 
 /// The kinds of executions of one process.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds {
+pub(crate) struct OutcomeCounts {
     /// How many executions there were of each kind.
     counts: Vec<u64>,
     /// What makes one of them again, if others have to know.
@@ -17,15 +17,15 @@ pub(crate) struct Kinds {
 
 /// Executions of one kind, as they are told to another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct RemoteOutcome {
     pub(crate) count: u64,
     pub(crate) schedule: Schedule,
 }
 
-impl Kinds {
+impl OutcomeCounts {
     /// Executions, which others have to be told about if `told` says so.
-    pub(crate) fn new(told: bool) -> Kinds {
-        Kinds { counts: Vec::new(), schedules: told.then(Vec::new) }
+    pub(crate) fn new(told: bool) -> OutcomeCounts {
+        OutcomeCounts { counts: Vec::new(), schedules: told.then(Vec::new) }
     }
 
     /// So many executions of this kind were made; the schedule makes one again.
@@ -68,12 +68,12 @@ impl Kinds {
 
 /// A file in memory that processes append to, each once, and the first one reads when all others have ended.
 #[derive(Debug)]
-pub(crate) struct Mail {
+pub(crate) struct Mailbox {
     descriptor: i64,
 }
 
-impl Mail {
-    pub(crate) fn new() -> Mail {
+impl Mailbox {
+    pub(crate) fn new() -> Mailbox {
         // SAFETY: the name is a string; nothing else is passed.
         let descriptor = unsafe {
             sys::raw_syscall(libc::SYS_memfd_create, [c"raddle".as_ptr().addr() as i64, 1, 0, 0, 0, 0])
@@ -86,11 +86,11 @@ impl Mail {
                 [descriptor, libc::F_SETFL.into(), libc::O_APPEND.into(), 0, 0, 0],
             )
         };
-        Mail { descriptor }
+        Mailbox { descriptor }
     }
 
     /// Appends what there is to tell of executions.
-    pub(crate) fn send(&self, kinds: &Kinds) {
+    pub(crate) fn send(&self, kinds: &OutcomeCounts) {
         kinds.told().for_each(|(count, schedule)| self.append(count, schedule));
     }
 
@@ -111,7 +111,7 @@ impl Mail {
     }
 
     /// Everything that was appended.
-    pub(crate) fn open(self) -> Vec<Told> {
+    pub(crate) fn open(self) -> Vec<RemoteOutcome> {
         let mut bytes = Vec::new();
         loop {
             let len = bytes.len();
@@ -135,14 +135,14 @@ impl Mail {
     }
 }
 
-impl Drop for Mail {
+impl Drop for Mailbox {
     fn drop(&mut self) {
         // SAFETY: opened by `new`.
         unsafe { sys::raw_syscall(libc::SYS_close, [self.descriptor, 0, 0, 0, 0, 0]) };
     }
 }
 
-fn take_told(rest: &mut &[u8]) -> Option<Told> {
+fn take_told(rest: &mut &[u8]) -> Option<RemoteOutcome> {
     let mut number = || {
         let (number, after) = rest.split_first_chunk()?;
         *rest = after;
@@ -159,7 +159,7 @@ fn take_told(rest: &mut &[u8]) -> Option<Told> {
     };
     let (threads, look_back, counts) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
     let schedule = Schedule { threads, look_back, counts, fair_since, random };
-    Some(Told { count, schedule })
+    Some(RemoteOutcome { count, schedule })
 }
 
 #[cfg(test)]
@@ -175,17 +175,18 @@ mod tests {
             random: Some(8).filter(|_| thread != 0),
             ..Schedule::default()
         };
-        let mut kinds = Kinds::new(true);
+        let mut kinds = OutcomeCounts::new(true);
         for kind in [4, 0, 4] {
             kinds.add(kind, 1, || schedule(kind as u16));
         }
-        let mail = Mail::new();
+        let mail = Mailbox::new();
         mail.send(&kinds);
         kinds.forget_counts();
         mail.send(&kinds);
         kinds.add(4, 9, || unreachable!("it is known"));
         mail.send(&kinds);
-        let told = [(1, 0), (2, 4), (9, 4)].map(|(count, thread)| Told { count, schedule: schedule(thread) });
+        let told = [(1, 0), (2, 4), (9, 4)]
+            .map(|(count, thread)| RemoteOutcome { count, schedule: schedule(thread) });
         assert_eq!(mail.open(), told);
         assert_eq!(kinds.counts(), [0, 0, 0, 0, 9]);
     }

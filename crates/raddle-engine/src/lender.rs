@@ -26,16 +26,16 @@ pub(crate) const LENDER_STACK: usize = 256 << 10;
 
 /// A parked OS thread whose thread-locals a virtual thread uses.
 #[derive(Debug)]
-pub struct Lender {
+pub struct TlsDonor {
     /// Its FS base.
     pub fs_base: usize,
     image: Box<[u8]>,
 }
 
-impl Lender {
+impl TlsDonor {
     /// Starts the lender for the virtual thread with this number, with its thread-locals at an address that depends on
     /// nothing else.
-    pub fn start(thread: usize) -> Lender {
+    pub fn start(thread: usize) -> TlsDonor {
         let stack = LENDERS + thread * LENDER_STACK;
         sys::reserve(stack, LENDER_STACK);
         let published = AtomicUsize::new(0);
@@ -70,7 +70,7 @@ impl Lender {
             (role as *mut u8).write(VIRTUAL);
             std::slice::from_raw_parts((fs_base - size) as *const u8, size).into()
         };
-        Lender { fs_base, image }
+        TlsDonor { fs_base, image }
     }
 
     /// Where the thread-locals lie.

@@ -57,7 +57,7 @@ pub mod trace;
 pub mod turn;
 
 pub use engine::{Engine, Outcome};
-pub use judge::{Ended, Judge};
+pub use judge::{EndedExecution, Judge};
 pub use left_out::LeftOut;
 pub use op::ThreadId;
 pub use schedule::Schedule;

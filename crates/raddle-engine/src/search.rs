@@ -14,14 +14,14 @@ use self::estimate::Prospect;
 use crate::engine::{Also, Backend, Engine, Limits, Outcome, RaceDetector, Suppress};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
-use crate::graph::Exhaustive;
+use crate::graph::ModelChecker;
 use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::bystanders;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::Judge;
-use crate::kinds::{Kinds, Told};
+use crate::kinds::{OutcomeCounts, RemoteOutcome};
 use crate::left_out::{LeftOut, Reason};
 use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
@@ -30,7 +30,7 @@ use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
-use crate::team::{Forked, Left, Team};
+use crate::team::{Forked, Left, WorkerPool};
 use crate::thread::State;
 use crate::trace::{CallFrame, Namer, Trace};
 use crate::turn;
@@ -236,7 +236,7 @@ impl<'a> Search<'a> {
         unsafe {
             if config.exhaustive {
                 Liveness::prepare();
-                let graphs = Exhaustive::new(config.memory);
+                let graphs = ModelChecker::new(config.memory);
                 (*engine).exhaustive = Some(Box::new(match config.preemptions {
                     Some(most) => graphs.with_preemptions(most),
                     None => graphs,
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
     pub fn run(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> SearchReport {
         let begin = Instant::now();
         // SAFETY: the engine lives as long as `self`.
-        unsafe { (*self.engine).kinds = Kinds::new(self.config.workers > 1) };
+        unsafe { (*self.engine).kinds = OutcomeCounts::new(self.config.workers > 1) };
         let mut report = self.run_with_others(begin, body, judge);
         // SAFETY: as above.
         report.kinds = unsafe { (*self.engine).kinds.counts().to_vec() };
@@ -323,7 +323,7 @@ impl<'a> Search<'a> {
     ) -> SearchReport {
         loop {
             let can_share = self.config.exhaustive && !self.config.fork && self.config.workers > 1;
-            let mut team = can_share.then(|| Team::gather(self.config.workers, self.config.alone));
+            let mut team = can_share.then(|| WorkerPool::gather(self.config.workers, self.config.alone));
             let mut report = self.search(body, judge, begin, &mut team);
             let Some(team) = team else { return report };
             // SAFETY: the engine lives as long as `self`.
@@ -369,7 +369,7 @@ impl<'a> Search<'a> {
         body: &mut dyn FnMut(),
         judge: &mut Judge<'_>,
         begin: Instant,
-        team: &mut Option<Team>,
+        team: &mut Option<WorkerPool>,
     ) -> SearchReport {
         let mut report = SearchReport::default();
         // SAFETY: the engine lives as long as `self`.
@@ -386,7 +386,7 @@ impl<'a> Search<'a> {
             // SAFETY: the engine lives as long as `self`; references end with each statement.
             let (ticks, depth) = unsafe { ((*self.engine).all_ticks, (*self.engine).schedule.len()) };
             let has_ticked = std::mem::replace(&mut checked, ticks) != ticks;
-            let made = team.as_ref().map_or(report.executions, Team::executions);
+            let made = team.as_ref().map_or(report.executions, WorkerPool::executions);
             let effort = self.effort(reaches);
             let is_spent = |parts: u32| {
                 let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time / parts);
@@ -479,7 +479,7 @@ impl<'a> Search<'a> {
         report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
         // SAFETY: as above.
         report.left_out = unsafe { (*self.engine).left_out };
-        if graphs.is_some_and(|graphs| graphs.has_assumed()) {
+        if graphs.is_some_and(|graphs| graphs.has_unproven_spins()) {
             report.left_out.add(Reason::YieldingLoops);
         }
         report.estimate = self.estimated();
@@ -499,8 +499,13 @@ impl<'a> Search<'a> {
 
     /// Finds out of which kinds the executions are that other processes made, by making one of each again. Returns one that ends
     /// otherwise here.
-    fn hear(&mut self, told: Vec<Told>, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Option<Found> {
-        for Told { count, schedule } in told {
+    fn hear(
+        &mut self,
+        told: Vec<RemoteOutcome>,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> Option<Found> {
+        for RemoteOutcome { count, schedule } in told {
             let found = self.rerun(&schedule, body, judge);
             if found.outcome != Outcome::Passed {
                 let outcome = Outcome::Diverged { choice: schedule.threads.len() };
@@ -532,7 +537,7 @@ impl<'a> Search<'a> {
         unsafe {
             let graphs = (*self.engine).exhaustive.take();
             if graphs.is_some() {
-                let scripted = Exhaustive::scripted(self.config.memory, schedule.clone());
+                let scripted = ModelChecker::scripted(self.config.memory, schedule.clone());
                 (*self.engine).exhaustive = Some(Box::new(scripted));
             }
             let script = || Box::new(Scripted::new(schedule.clone()));
@@ -575,7 +580,7 @@ impl<'a> Search<'a> {
             report.executions -= 1;
             return None;
         }
-        if outcome == Outcome::Anew {
+        if outcome == Outcome::Restart {
             engine.kinds.clear();
             (report.executions, report.blocked, report.anew) = (0, 0, true);
             return None;

@@ -158,9 +158,9 @@ unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
 /// What `std::thread` does to its own data is ordered by the spawn and join events, and is most of what small programs do.
 /// Finding out that code is no more than that takes longer than to look at a few accesses, so it is asked when there were many.
 #[derive(Clone, Copy, Debug)]
-pub struct Looks;
+pub struct PlainAccessCounter;
 
-impl Looks {
+impl PlainAccessCounter {
     /// The accesses there are bookkeeping, and need not be looked at.
     pub const NO_CONCERN: u8 = u8::MAX;
     /// So many looks are cheaper than the question what the code is.
@@ -171,7 +171,8 @@ impl Looks {
     pub fn is_no_concern(pc: usize) -> bool {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
         // SAFETY: the table has one byte per byte of code.
-        offset < GLOBAL.text_len.get() && unsafe { *GLOBAL.looks.get().add(offset) } == Looks::NO_CONCERN
+        offset < GLOBAL.text_len.get()
+            && unsafe { *GLOBAL.looks.get().add(offset) } == PlainAccessCounter::NO_CONCERN
     }
 
     /// Counts a look at an access announced by the call that returns to `pc`. True if it is time to ask what the code is.
@@ -183,15 +184,15 @@ impl Looks {
         }
         // SAFETY: the table has one byte per byte of code.
         let looks = unsafe { &mut *GLOBAL.looks.get().add(offset) };
-        let counts = *looks < Looks::ENOUGH;
+        let counts = *looks < PlainAccessCounter::ENOUGH;
         *looks += u8::from(counts);
-        counts && *looks == Looks::ENOUGH
+        counts && *looks == PlainAccessCounter::ENOUGH
     }
 
     /// Notes that the call that returns to `pc` announces bookkeeping.
     pub(crate) fn set_no_concern(pc: usize) {
         // SAFETY: as above; it was counted before.
-        unsafe { *GLOBAL.looks.get().add(pc - GLOBAL.text_start.get()) = Looks::NO_CONCERN };
+        unsafe { *GLOBAL.looks.get().add(pc - GLOBAL.text_start.get()) = PlainAccessCounter::NO_CONCERN };
     }
 }
 

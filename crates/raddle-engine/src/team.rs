@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-use crate::graph::{Exhaustive, Lesson};
-use crate::kinds::{Kinds, Mail, Told};
+use crate::graph::{ModelChecker, Refinement};
+use crate::kinds::{Mailbox, OutcomeCounts, RemoteOutcome};
 use crate::left_out::LeftOut;
 use crate::schedule::Schedule;
 use crate::search::SearchReport;
@@ -21,11 +21,11 @@ const BETWEEN_FORKS: u64 = 32;
 
 /// A process that takes part in a search.
 #[derive(Debug)]
-pub(crate) struct Team {
+pub(crate) struct WorkerPool {
     shared: &'static Shared,
     /// What they tell the first one of the kinds of their executions; and a failing execution.
-    kinds: Mail,
-    failure: Mail,
+    kinds: Mailbox,
+    failure: Mailbox,
     workers: i64,
     /// Whether this is the process that the search began in.
     is_first: bool,
@@ -71,9 +71,9 @@ pub(crate) enum Forked {
     Not,
 }
 
-impl Team {
+impl WorkerPool {
     /// A team of one process, so far, and until that has made so many executions.
-    pub(crate) fn gather(workers: usize, alone: u64) -> Team {
+    pub(crate) fn gather(workers: usize, alone: u64) -> WorkerPool {
         // SAFETY: a fresh mapping of zeros, large enough and aligned, is a valid `Shared`.
         let shared = unsafe {
             let memory = libc::mmap(
@@ -88,10 +88,10 @@ impl Team {
             &*memory.cast::<Shared>()
         };
         shared.busy.store(1, SeqCst);
-        Team {
+        WorkerPool {
             shared,
-            kinds: Mail::new(),
-            failure: Mail::new(),
+            kinds: Mailbox::new(),
+            failure: Mailbox::new(),
             workers: workers as i64,
             is_first: true,
             children: Vec::new(),
@@ -106,7 +106,7 @@ impl Team {
     }
 
     /// Tells the others how far this process has come. False if it is to stop.
-    pub(crate) fn goes_on(&mut self, executions: u64, lesson: Option<Lesson>) -> bool {
+    pub(crate) fn goes_on(&mut self, executions: u64, lesson: Option<Refinement>) -> bool {
         if let Some(lesson) = lesson {
             self.shared.lesson.store(lesson.to_word(), SeqCst);
             self.call_off();
@@ -137,7 +137,7 @@ impl Team {
     }
 
     /// Lets another process do half of what is left, if there may be one more.
-    pub(crate) fn share(&mut self, executions: u64, graphs: &mut Exhaustive) -> Forked {
+    pub(crate) fn share(&mut self, executions: u64, graphs: &mut ModelChecker) -> Forked {
         let busy = &self.shared.busy;
         if executions < self.alone_until || busy.load(SeqCst) >= self.workers || graphs.left_to_do() < 2 {
             return Forked::Not;
@@ -172,7 +172,7 @@ impl Team {
     pub(crate) fn leave(
         mut self,
         report: &mut SearchReport,
-        kinds: &Kinds,
+        kinds: &OutcomeCounts,
         waiting: impl FnMut(u64),
     ) -> Left {
         let shared = self.shared;
@@ -209,12 +209,12 @@ impl Team {
         report.unsure = shared.unsure.load(SeqCst);
         report.left_out = LeftOut::from_bits(shared.left_out.load(SeqCst));
         report.complete = !shared.incomplete.load(SeqCst);
-        let lesson = Lesson::from_word(shared.lesson.load(SeqCst));
+        let lesson = Refinement::from_word(shared.lesson.load(SeqCst));
         let failed = self.failure.open().pop();
         // SAFETY: mapped by `gather`; the other processes have ended.
         unsafe { libc::munmap(std::ptr::from_ref(shared).cast_mut().cast(), size_of::<Shared>()) };
         match (failed, lesson) {
-            (Some(Told { schedule, .. }), _) => Left::Failed(schedule),
+            (Some(RemoteOutcome { schedule, .. }), _) => Left::Failed(schedule),
             (None, Some(lesson)) => Left::MustBeginAnew(lesson),
             (None, None) => Left::Done(self.kinds.open()),
         }
@@ -243,9 +243,9 @@ impl Team {
 #[derive(Clone, Debug)]
 pub(crate) enum Left {
     /// With what the report says, and these executions of others.
-    Done(Vec<Told>),
+    Done(Vec<RemoteOutcome>),
     /// With a failing execution, which this makes again.
     Failed(Schedule),
     /// Too early: more has to be known.
-    MustBeginAnew(Lesson),
+    MustBeginAnew(Refinement),
 }

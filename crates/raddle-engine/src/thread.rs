@@ -7,11 +7,11 @@ use std::rc::Rc;
 
 use crate::coroutine::Context;
 use crate::global::Registers;
-use crate::graph::Dropping;
+use crate::graph::FinalDrop;
 use crate::graph::rounds::Rounds;
 use crate::hooks::{Expansion, Hold};
 use crate::isolate::heap;
-use crate::lender::Lender;
+use crate::lender::TlsDonor;
 use crate::op::{Pending, ThreadId};
 use crate::os_thread::OsThread;
 use crate::rng::Rng;
@@ -106,9 +106,9 @@ pub struct VThread {
     /// Its number.
     pub id: ThreadId,
     /// How it stands in the current execution.
-    run: Run,
+    run: ThreadState,
     /// How it stood when that was last copied, and whether anything may have changed since.
-    copied: Option<Rc<Run>>,
+    copied: Option<Rc<ThreadState>>,
     changed: bool,
     /// What it has read since it last wrote, unless the search is exhaustive.
     pub(crate) spin: SpinWatch,
@@ -118,14 +118,14 @@ pub struct VThread {
     pub(crate) slot: SlotStack,
     /// The stack that the thread runs on.
     pub(crate) stack: SlotStack,
-    pub(crate) lender: Lender,
+    pub(crate) lender: TlsDonor,
     /// What it is, if it is no coroutine.
     pub(crate) os_thread: Option<Box<OsThread>>,
 }
 
 /// How a virtual thread stands in an execution: with its stack, its thread-locals and memory, all that it needs to go on.
 #[derive(Debug)]
-pub struct Run {
+pub struct ThreadState {
     /// Whether it can run.
     pub state: State,
     /// What it does when it runs next.
@@ -180,7 +180,7 @@ pub struct Run {
     /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
     pub(crate) early_timeouts: u8,
     /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
-    pub(crate) dropping: Option<Dropping>,
+    pub(crate) dropping: Option<FinalDrop>,
     /// Whether the count that it changed last is one whose accesses are all events.
     pub(crate) counted_exactly: bool,
     /// The locks of `RwLock` that it holds, if the search is exhaustive.
@@ -206,10 +206,10 @@ pub struct Run {
 )]
 pub(crate) type Threads = Vec<Box<VThread>>;
 
-impl Default for Run {
+impl Default for ThreadState {
     /// Of a thread that has yet to be made.
-    fn default() -> Run {
-        Run {
+    fn default() -> ThreadState {
+        ThreadState {
             state: State::Finished,
             pending: Pending::NOTHING,
             wake: Wake::Woken,
@@ -251,20 +251,20 @@ impl Default for Run {
     }
 }
 
-impl Clone for Run {
-    fn clone(&self) -> Run {
-        let mut copy = Run::default();
+impl Clone for ThreadState {
+    fn clone(&self) -> ThreadState {
+        let mut copy = ThreadState::default();
         copy.clone_from(self);
         copy
     }
 
     /// Keeps the memory.
-    fn clone_from(&mut self, other: &Run) {
+    fn clone_from(&mut self, other: &ThreadState) {
         self.destructors.clone_from(&other.destructors);
         self.specific.clone_from(&other.specific);
         self.rounds.clone_from(&other.rounds);
         self.holds.clone_from(&other.holds);
-        *self = Run {
+        *self = ThreadState {
             name: other.name.clone(),
             destructors: mem::take(&mut self.destructors),
             specific: mem::take(&mut self.specific),
@@ -277,17 +277,17 @@ impl Clone for Run {
 }
 
 impl Deref for VThread {
-    type Target = Run;
+    type Target = ThreadState;
 
     #[inline]
-    fn deref(&self) -> &Run {
+    fn deref(&self) -> &ThreadState {
         &self.run
     }
 }
 
 impl DerefMut for VThread {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Run {
+    fn deref_mut(&mut self) -> &mut ThreadState {
         self.changed = true;
         &mut self.run
     }
@@ -299,20 +299,20 @@ impl VThread {
         heap::map(id);
         VThread {
             id: id as ThreadId,
-            run: Run::default(),
+            run: ThreadState::default(),
             copied: None,
             changed: true,
             spin: SpinWatch::default(),
             paused_at: Vec::new(),
             slot,
             stack: slot,
-            lender: Lender::start(id),
+            lender: TlsDonor::start(id),
             os_thread: None,
         }
     }
 
     /// Says how the thread stands now.
-    pub(crate) fn copy_to(&mut self, to: &mut Rc<Run>) {
+    pub(crate) fn copy_to(&mut self, to: &mut Rc<ThreadState>) {
         if self.changed {
             // It may be the one that is written to.
             self.copied = None;
@@ -328,7 +328,7 @@ impl VThread {
     }
 
     /// Lets the thread stand as it did.
-    pub(crate) fn take_up(&mut self, run: &Rc<Run>) {
+    pub(crate) fn take_up(&mut self, run: &Rc<ThreadState>) {
         if self.changed || !self.copied.as_ref().is_some_and(|copied| Rc::ptr_eq(copied, run)) {
             self.run.clone_from(run);
             self.copied = Some(Rc::clone(run));

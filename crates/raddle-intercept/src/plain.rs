@@ -3,7 +3,7 @@
 //! Plain accesses are no events: nobody is chosen at them. They are checked for data races and for memory that is gone.
 //! There are many of them, so each symbol first looks whether it has to do anything: whether an exploration wants to know,
 //! whether the access is to anything but lines of the thread's own stack that others have not accessed, whether the code there is known
-//! to be bookkeeping ([`Looks::NO_CONCERN`]), and whether the access is the one that was announced just before. Only then is the
+//! to be bookkeeping ([`PlainAccessCounter::NO_CONCERN`]), and whether the access is the one that was announced just before. Only then is the
 //! thread asked whether it is a virtual one.
 
 use std::arch::naked_asm;
@@ -13,7 +13,7 @@ use raddle_engine::fault::AccessKind;
 use raddle_engine::global::{GLOBAL, Global, LINE, LINES, PROBE, engine_of_virtual_thread};
 use raddle_engine::hooks::{self};
 use raddle_engine::op::Caller;
-use raddle_engine::site::Looks;
+use raddle_engine::site::PlainAccessCounter;
 use raddle_engine::stack::SLOT;
 
 /// Symbols that announce an access of a fixed size: `rdi` place; `rsi` pc and `rdx` fp are added.
@@ -64,7 +64,7 @@ macro_rules! announcements {
                 text_start = const std::mem::offset_of!(Global, text_start),
                 text_len = const std::mem::offset_of!(Global, text_len),
                 looks = const std::mem::offset_of!(Global, looks),
-                no_concern = const Looks::NO_CONCERN,
+                no_concern = const PlainAccessCounter::NO_CONCERN,
                 last = const std::mem::offset_of!(Global, last_announced),
                 key = const hooks::announcement(0, $size, AccessKind::$kind),
                 check = sym access::<$size, { AccessKind::$kind as u8 }>,
@@ -196,7 +196,7 @@ unsafe extern "C" fn write_range(place: usize, len: usize, _: usize, pc: usize, 
 unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
     if len > 0
         && GLOBAL.wants_announcements.get()
-        && !Looks::is_no_concern(caller.pc)
+        && !PlainAccessCounter::is_no_concern(caller.pc)
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.

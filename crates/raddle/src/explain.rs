@@ -69,7 +69,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
         | Outcome::Abandoned
         | Outcome::Exceeded
         | Outcome::Again
-        | Outcome::Anew
+        | Outcome::Restart
         | Outcome::Diverged { .. }
         | Outcome::Asymmetric { .. }
         | Outcome::Unsupported { .. } => return None,

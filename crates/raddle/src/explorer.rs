@@ -19,7 +19,7 @@ use raddle_engine::site::{Classify, Code, Exchange, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
 use raddle_engine::trace::{CallFrame, Namer, Trace};
 use raddle_engine::turn;
-use raddle_engine::{Config, Ended, Judge, Outcome, Schedule, Search, SearchReport};
+use raddle_engine::{Config, EndedExecution, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_options::columns;
 use raddle_reflect::{Memory as OwnMemory, Program};
 use raddle_report::failure::FoundBy;
@@ -312,7 +312,7 @@ impl Explorer {
             std::mem::forget(value.take());
             value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
         };
-        let mut judge = |ended: &Ended<'_>| {
+        let mut judge = |ended: &EndedExecution<'_>| {
             // It must not be there any more when the next execution ends.
             let returned = ManuallyDrop::new(value.take());
             if *ended.outcome == Outcome::Passed
@@ -503,7 +503,7 @@ fn search_once(
     // Memory is the engine's now.
     let suppressions = Suppressions::new(&options.suppressed);
     search.suppress(|| suppress(&options.suppressed, Some(suppressions.counts.clone())));
-    let judge: &mut Judge<'_> = &mut |ended: &Ended<'_>| match judge(ended) {
+    let judge: &mut Judge<'_> = &mut |ended: &EndedExecution<'_>| match judge(ended) {
         outcome if suppressions.cover(&outcome, ended) => Outcome::Passed,
         outcome => outcome,
     };

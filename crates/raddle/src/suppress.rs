@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use raddle_engine::engine::Suppress;
-use raddle_engine::{Ended, Outcome};
+use raddle_engine::{EndedExecution, Outcome};
 use raddle_reflect::{Program, Site};
 use raddle_report::Kind;
 
@@ -70,7 +70,7 @@ impl Suppressions {
 
     /// Whether an execution that ended like this counts as one that passed. Of threads that are left, each has to be in a function that
     /// is named; else it is enough that one is.
-    pub(crate) fn cover(&self, outcome: &Outcome, ended: &Ended<'_>) -> bool {
+    pub(crate) fn cover(&self, outcome: &Outcome, ended: &EndedExecution<'_>) -> bool {
         let Some(kind) = kind(outcome) else { return false };
         let of_kind = |suppressed: &&(usize, &Suppressed)| suppressed.1.kind == kind;
         if kind == Kind::DataRace || !self.all.iter().enumerate().any(|suppressed| of_kind(&&suppressed)) {

@@ -11,7 +11,7 @@ use crate::memory::Place;
 use crate::memory::sync::Message;
 use crate::op::{Caller, Order, ThreadId};
 use crate::race::{self, Calls, Earlier, Moment, Races};
-use crate::site::{self, Looks, Site};
+use crate::site::{self, PlainAccessCounter, Site};
 use crate::stack::{self, SlotStack};
 use crate::trace::{Action, CallFrame};
 
@@ -161,10 +161,10 @@ impl Engine {
     /// The current thread makes a plain access.
     #[inline(always)]
     pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
-        if Looks::count(caller.pc)
+        if PlainAccessCounter::count(caller.pc)
             && matches!(self.classify(caller.pc).site, Site::ThreadBookkeeping | Site::ExpandedRmw)
         {
-            return Looks::set_no_concern(caller.pc);
+            return PlainAccessCounter::set_no_concern(caller.pc);
         }
         let mut record = None;
         if let Some(owner) = stack::owner(address) {
@@ -371,7 +371,7 @@ impl Engine {
         let pc = GLOBAL.text_start.get() + calls[0] as usize;
         let is_half = calls[0] != 0 && self.classify(pc).site == Site::ExpandedRmw;
         if is_half {
-            Looks::set_no_concern(pc);
+            PlainAccessCounter::set_no_concern(pc);
         }
         is_half
     }

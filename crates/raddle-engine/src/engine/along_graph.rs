@@ -10,8 +10,8 @@ use super::{Engine, Outcome, leaks, waiting};
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
 use crate::graph::{
-    Anew, Answer, Counting, Exhaustive, Location, LockUse, Locking, LoopsAtRest, Model, NOT_IN_MEMORY,
-    Purpose, Request,
+    Answer, Counting, Location, LockUse, Locking, LoopsAtRest, Model, ModelChecker, NOT_IN_MEMORY, Purpose,
+    Request, Restart,
 };
 use crate::isolate::heap;
 use crate::left_out::Reason;
@@ -24,13 +24,13 @@ use crate::trace::{self, SwitchReason};
 /// Something other than memory that threads share, as a place of the graph. Where the order of the steps at it matters, each is
 /// a read-modify-write, so that all of them are explored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Shared {
+pub(crate) enum SyntheticLocation {
     /// The queue of those who wait at an address.
     Queue(usize),
     /// The right to call the function of a `Once`.
     Once(usize),
     /// How many operations of a thread of a scenario have ended.
-    Ended(usize),
+    Completed(usize),
     /// The ends of the handles that are counted at an address.
     Drops(usize),
     /// A reader's share of the `RwLock` at an address.
@@ -50,11 +50,11 @@ const BEYOND: usize = 1 << 63;
 /// Events that are added for one thread in a row while others could go on.
 const MOST_ADDED_IN_A_ROW: u32 = 100;
 
-impl Shared {
+impl SyntheticLocation {
     /// Where in memory that is whose address in the graph is given, as far as it has to do with memory.
     fn in_memory(address: usize) -> usize {
-        let kind = if address & 7 == Shared::WAY { 7 } else { 3 };
-        if address < BEYOND { address } else { address & ((1 << Shared::MEMORY) - 1) & !kind }
+        let kind = if address & 7 == SyntheticLocation::WAY { 7 } else { 3 };
+        if address < BEYOND { address } else { address & ((1 << SyntheticLocation::MEMORY) - 1) & !kind }
     }
 
     /// Memory is below this bit.
@@ -73,20 +73,20 @@ impl Shared {
         const SCENARIO: usize = BEYOND | 1 << 62;
         const THREADS: usize = SCENARIO | 1 << 47;
         match self {
-            Shared::Ended(thread) => SCENARIO | thread << 3,
-            Shared::Handles(thread) => THREADS | usize::from(thread) << 3,
-            Shared::Queue(address) => BEYOND | address,
-            Shared::Once(address) => BEYOND | address | 1,
-            Shared::Drops(address) => BEYOND | address | 2,
-            Shared::Scope(address) => BEYOND | 1 << Shared::MEMORY | address | 2,
-            Shared::Share(address, number) => {
-                BEYOND | usize::from(number * 2) << Shared::MEMORY | address | 3
+            SyntheticLocation::Completed(thread) => SCENARIO | thread << 3,
+            SyntheticLocation::Handles(thread) => THREADS | usize::from(thread) << 3,
+            SyntheticLocation::Queue(address) => BEYOND | address,
+            SyntheticLocation::Once(address) => BEYOND | address | 1,
+            SyntheticLocation::Drops(address) => BEYOND | address | 2,
+            SyntheticLocation::Scope(address) => BEYOND | 1 << SyntheticLocation::MEMORY | address | 2,
+            SyntheticLocation::Share(address, number) => {
+                BEYOND | usize::from(number * 2) << SyntheticLocation::MEMORY | address | 3
             }
-            Shared::Gate(address, number) => {
-                BEYOND | usize::from(number * 2 + 1) << Shared::MEMORY | address | 3
+            SyntheticLocation::Gate(address, number) => {
+                BEYOND | usize::from(number * 2 + 1) << SyntheticLocation::MEMORY | address | 3
             }
-            Shared::Way(address, number) => {
-                BEYOND | usize::from(number) << Shared::MEMORY | address | Shared::WAY
+            SyntheticLocation::Way(address, number) => {
+                BEYOND | usize::from(number) << SyntheticLocation::MEMORY | address | SyntheticLocation::WAY
             }
         }
     }
@@ -98,7 +98,7 @@ impl Engine {
         self.exhaustive.is_some()
     }
 
-    fn graph(&mut self) -> &mut Exhaustive {
+    fn graph(&mut self) -> &mut ModelChecker {
         self.exhaustive.as_mut().expect("the search is exhaustive")
     }
 
@@ -232,7 +232,7 @@ impl Engine {
             Round::None => false,
             Round::Perhaps { po } => graph.learns_loop(pc, thread, po),
             Round::Since { po, vain, proven } => {
-                graph.learns_vain(thread, [po, vain], proven, || liveness.innermost_loop(pc))
+                graph.assume_spin(thread, [po, vain], proven, || liveness.innermost_loop(pc))
             }
         };
         self.current().rounds = rounds;
@@ -295,18 +295,23 @@ impl Engine {
     }
 
     /// Takes a step at something that threads share besides memory. Returns the number of the event.
-    pub(crate) fn take_shared_step(&mut self, shared: Shared, access: Access) -> EventId {
+    pub(crate) fn take_shared_step(&mut self, shared: SyntheticLocation, access: Access) -> EventId {
         self.take_shared_read(shared, access, Order::AcqRel);
         self.graph().made() as EventId - 1
     }
 
     /// The same, for what the step reads.
-    pub(crate) fn take_shared_read(&mut self, shared: Shared, access: Access, order: Order) -> u64 {
+    pub(crate) fn take_shared_read(
+        &mut self,
+        shared: SyntheticLocation,
+        access: Access,
+        order: Order,
+    ) -> u64 {
         self.take_step(access, order, || Some(shared.location()), NONE, 0).0
     }
 
     /// A load of something shared by code that may do so in a loop, in a call that returns to `pc`.
-    pub(crate) fn take_shared_load(&mut self, shared: Shared, order: Order, pc: usize) -> u64 {
+    pub(crate) fn take_shared_load(&mut self, shared: SyntheticLocation, order: Order, pc: usize) -> u64 {
         self.take_step(Access::Load, order, || Some(shared.location()), NONE, pc).0
     }
 
@@ -319,7 +324,7 @@ impl Engine {
     /// The current thread does something that shows when handles of threads are given up.
     pub(crate) fn need_handles_of_threads(&mut self) {
         if self.graph().need_handles_of_threads().is_err() {
-            self.stop(Outcome::Anew);
+            self.stop(Outcome::Restart);
         }
     }
 
@@ -375,17 +380,17 @@ impl Engine {
 
     /// It orders nothing in memory, so that what races still does.
     fn take_step_of_scenario(&mut self, thread: usize, access: Access) -> EventId {
-        let at = Location { address: Shared::Ended(thread).address(), size: 8, value: None };
+        let at = Location { address: SyntheticLocation::Completed(thread).address(), size: 8, value: None };
         self.take_step(access, Order::Relaxed, || Some(at), NONE, 0);
         self.graph().made() as EventId - 1
     }
 
     /// How the current thread is to access a count of references.
     pub(crate) fn counting(&mut self, count: usize, purpose: Purpose) -> Counting {
-        let (thread, drops) = (self.current, Shared::Drops(count).address());
+        let (thread, drops) = (self.current, SyntheticLocation::Drops(count).address());
         match self.graph().counting(thread, count, drops, purpose) {
             Ok(counting) => counting,
-            Err(Anew) => self.stop(Outcome::Anew),
+            Err(Restart) => self.stop(Outcome::Restart),
         }
     }
 
@@ -394,7 +399,7 @@ impl Engine {
         let thread = self.current;
         match self.graph().locking(thread, lock, purpose) {
             Ok(locking) => locking,
-            Err(Anew) => self.stop(Outcome::Anew),
+            Err(Restart) => self.stop(Outcome::Restart),
         }
     }
 
@@ -407,15 +412,15 @@ impl Engine {
     /// The first so many shares of the `RwLock` and their gates are those of another from now on, at the same address.
     pub(crate) fn renew_lock(&mut self, lock: usize, shares: u16) {
         for number in 0..shares {
-            self.graph().begin_generation(Shared::Share(lock, number).address());
-            self.graph().begin_generation(Shared::Gate(lock, number).address());
+            self.graph().begin_generation(SyntheticLocation::Share(lock, number).address());
+            self.graph().begin_generation(SyntheticLocation::Gate(lock, number).address());
         }
     }
 
     /// The current thread is the first to come to a barrier: whatever was at its address before is no more.
     pub(crate) fn renew_barrier(&mut self, barrier: usize) {
-        for number in 0..Shared::WAYS as u16 {
-            let way = Shared::Way(barrier, number).address();
+        for number in 0..SyntheticLocation::WAYS as u16 {
+            let way = SyntheticLocation::Way(barrier, number).address();
             if !self.graph().begin_generation(way) {
                 return;
             }
@@ -424,8 +429,8 @@ impl Engine {
 
     /// The current thread lets a generation of threads through a barrier, or waits until another does.
     pub(crate) fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
-        let way = Shared::Way(barrier, (generation % Shared::WAYS) as u16);
-        let times = generation / Shared::WAYS;
+        let way = SyntheticLocation::Way(barrier, (generation % SyntheticLocation::WAYS) as u16);
+        let times = generation / SyntheticLocation::WAYS;
         self.take_shared_step(way, if lets_go { Access::Store(times + 1) } else { Access::Await(times) });
     }
 
@@ -437,7 +442,7 @@ impl Engine {
     /// The current thread counts handles here, by code that the user marked.
     pub(crate) fn mark_count(&mut self, count: usize) {
         if self.graph().mark_count(count).is_err() {
-            self.stop(Outcome::Anew);
+            self.stop(Outcome::Restart);
         }
     }
 
@@ -458,14 +463,14 @@ impl Engine {
             if let Some(dropping) = self.current().dropping.take_if(|dropping| dropping.count == count)
                 && self.graph().drop_ends(dropping).is_err()
             {
-                self.stop(Outcome::Anew);
+                self.stop(Outcome::Restart);
             }
         }
     }
 
     /// The handles that were counted at these addresses are gone, and so is the memory.
     pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
-        self.graph().end_counts([strong, weak], Shared::Drops(strong).address());
+        self.graph().end_counts([strong, weak], SyntheticLocation::Drops(strong).address());
     }
 
     /// The current thread does something that others can notice: if it is dropping a value, it matters that it does.
@@ -474,7 +479,7 @@ impl Engine {
         if let Some(dropping) = self.current().dropping.take()
             && self.graph().drop_acts(dropping).is_err()
         {
-            self.stop(Outcome::Anew);
+            self.stop(Outcome::Restart);
         }
     }
 
@@ -508,7 +513,7 @@ impl Engine {
         }
         let mut dropping = self.threads[..self.alive].iter().filter_map(|thread| thread.dropping);
         if dropping.any(|dropping| graphs.drop_ends(dropping).is_err()) {
-            self.outcome = Some(Outcome::Anew);
+            self.outcome = Some(Outcome::Restart);
             return;
         }
         let ended =
@@ -625,7 +630,7 @@ impl Engine {
             let loops = graph.loops_at_rest();
             for &thread in &self.runnable {
                 if let Some(address) = graph.awaited(thread) {
-                    let address = Shared::in_memory(address);
+                    let address = SyntheticLocation::in_memory(address);
                     self.threads[thread as usize].state = thread::State::Lock { address };
                 }
             }

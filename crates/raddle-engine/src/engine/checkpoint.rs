@@ -24,21 +24,21 @@ use super::access::Accesses;
 use super::flow::Flow;
 use super::{Backend, Engine};
 use crate::futex::Futexes;
-use crate::graph::Kept;
+use crate::graph::Checkpoint;
 use crate::graph::event::EventId;
 use crate::isolate::heap;
 use crate::isolate::image::Image;
 use crate::memory::Memory;
 use crate::op::ThreadId;
-use crate::thread::{KeyDestructor, Run, Start, State};
+use crate::thread::{KeyDestructor, Start, State, ThreadState};
 use crate::time::Clock;
 
 /// Everything about an execution at some point, but what its graph says.
 #[derive(Debug, Default)]
-pub(crate) struct Checkpoint {
+pub(crate) struct MachineSnapshot {
     /// Stacks, thread-locals, heaps, and what was changed of the memory that existed before.
     image: Image,
-    threads: Vec<Rc<Run>>,
+    threads: Vec<Rc<ThreadState>>,
     current: ThreadId,
     runnable: Vec<ThreadId>,
     steps: u64,
@@ -114,8 +114,8 @@ impl Engine {
     }
 
     /// Copies everything. False if that is too much.
-    fn copy_to(&mut self, to: &mut Checkpoint) -> bool {
-        let Checkpoint { image, .. } = to;
+    fn copy_to(&mut self, to: &mut MachineSnapshot) -> bool {
+        let MachineSnapshot { image, .. } = to;
         image.clear();
         if !heap::add_to(image, self.alive, MOST) {
             return false;
@@ -153,8 +153,8 @@ impl Engine {
     }
 
     /// The execution, which has just begun, begins where another one was.
-    fn take_up(&mut self, kept: &Rc<Kept>) {
-        let Checkpoint {
+    fn take_up(&mut self, kept: &Rc<Checkpoint>) {
+        let MachineSnapshot {
             image,
             threads,
             current,

@@ -18,7 +18,7 @@
 
 use std::collections::HashSet;
 
-use super::event::{Access, Event, EventId, INIT, NONE, PlaceId};
+use super::event::{Access, Event, EventId, INIT, LocationId, NONE};
 use super::{Graph, Model, covers};
 use crate::op::ThreadId;
 
@@ -229,7 +229,7 @@ impl<W: Waits> Interleavings<'_, W> {
     }
 
     /// What memory holds.
-    fn memory(&self, state: &State, place: PlaceId) -> u64 {
+    fn memory(&self, state: &State, place: LocationId) -> u64 {
         let writes = self.graph.co(place).iter();
         let newest = writes.rev().find(|&&write| covers(&state.view, self.graph.event(write)));
         self.graph.value(place, newest.copied().unwrap_or(INIT))

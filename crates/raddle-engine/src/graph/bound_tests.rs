@@ -6,7 +6,7 @@ use super::bound::cost;
 use super::event::{Event, INIT, NONE};
 use super::tests::Step::{self, *};
 use super::tests::{X, Y, random_program, run};
-use super::{Exhaustive, Graph, Model, covers};
+use super::{Graph, Model, ModelChecker, covers};
 use crate::op::Order::{Acquire, Relaxed, Release};
 
 /// What happened: for each event of each thread the write that it read, and the one that it comes after.
@@ -106,7 +106,7 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
 
 /// What a complete graph costs by definition: all orders in which it can be made, an access that does not go to the newest write
 /// counting as a preemption.
-fn cost_by_definition(graph: &Graph, search: &Exhaustive) -> usize {
+fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
     type Known = HashMap<(Vec<u32>, usize), usize>;
     struct Definition<'a> {
         graph: &'a Graph,
@@ -167,7 +167,7 @@ fn cost_by_definition(graph: &Graph, search: &Exhaustive) -> usize {
 /// What a search within a bound counts.
 fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
     let mut found = Vec::new();
-    run(&mut Exhaustive::new(model).with_preemptions(most), program, true, true, |search, _| {
+    run(&mut ModelChecker::new(model).with_preemptions(most), program, true, true, |search, _| {
         if search.counts() {
             found.push(signature(search.graph()));
         }
@@ -219,7 +219,7 @@ fn under_weak_memory_old_values_cost_as_preemptions_do() {
             }
         }
         let mut all = BTreeMap::new();
-        run(&mut Exhaustive::new(Model::Rc11), &program, true, true, |search, _| {
+        run(&mut ModelChecker::new(Model::Rc11), &program, true, true, |search, _| {
             let graph = search.graph();
             let fewest = cost_by_definition(graph, search);
             assert_eq!(cost(graph, search, 100), Some(fewest), "{program:?}");
@@ -257,7 +257,7 @@ fn waiting_is_no_preemption() {
 fn what_is_cut_is_said() {
     let program = vec![vec![Read(X, Relaxed), Write(X, 1, Relaxed)]; 2];
     let exceeded = |most| {
-        let mut search = Exhaustive::new(Model::Sc).with_preemptions(most);
+        let mut search = ModelChecker::new(Model::Sc).with_preemptions(most);
         run(&mut search, &program, false, true, |search, _| _ = search.counts());
         search.exceeded()
     };

@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use super::event::{EventId, NONE};
 use super::stored::Stored;
-use super::{Exhaustive, covers};
+use super::{ModelChecker, covers};
 use crate::op::ThreadId;
 
 /// The first entry of a schedule of counts if giving up handles of threads are events.
@@ -36,11 +36,11 @@ const HANDLES_OF_THREADS: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
     /// It is no event.
-    Apart,
+    Abstract,
     /// It is the end of a handle.
-    Drop,
+    Decrement,
     /// It is an event like any other.
-    Exact,
+    Precise,
 }
 
 /// Why a thread changes or reads a count.
@@ -56,7 +56,7 @@ pub(crate) enum Purpose {
 
 /// A thread has given up the last handle of a value, which is being dropped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dropping {
+pub(crate) struct FinalDrop {
     /// Where the handles were counted.
     pub(crate) count: usize,
     /// The event with which the thread gave it up, if that is one.
@@ -67,16 +67,16 @@ pub(crate) struct Dropping {
     pub(crate) of_thread: bool,
 }
 
-impl Dropping {
+impl FinalDrop {
     /// Of something that belongs to a thread.
-    pub(crate) fn of_thread(count: usize) -> Dropping {
-        Dropping { count, event: None, acquired: true, of_thread: true }
+    pub(crate) fn of_thread(count: usize) -> FinalDrop {
+        FinalDrop { count, event: None, acquired: true, of_thread: true }
     }
 }
 
 /// What a search has to know of counts from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lesson {
+pub(crate) enum Refinement {
     /// Ends of handles are events.
     Drops,
     /// All accesses to this count are.
@@ -94,37 +94,37 @@ const ADDRESS_BITS: u32 = 48;
 const READER: u64 = 1 << 63;
 const WHOLE_LOCK: u64 = 1 << 62;
 
-impl Lesson {
+impl Refinement {
     /// The lesson as a word, which is not 0.
     pub(crate) fn to_word(self) -> u64 {
         match self {
-            Lesson::Drops => 1,
-            Lesson::HandlesOfThreads => 2,
-            Lesson::Exact(count) => count as u64,
-            Lesson::Reader(lock, reader) => READER | u64::from(reader) << ADDRESS_BITS | lock as u64,
-            Lesson::WholeLock(lock) => WHOLE_LOCK | lock as u64,
+            Refinement::Drops => 1,
+            Refinement::HandlesOfThreads => 2,
+            Refinement::Exact(count) => count as u64,
+            Refinement::Reader(lock, reader) => READER | u64::from(reader) << ADDRESS_BITS | lock as u64,
+            Refinement::WholeLock(lock) => WHOLE_LOCK | lock as u64,
         }
     }
 
     /// The lesson that is written as this word.
-    pub(crate) fn from_word(word: u64) -> Option<Lesson> {
+    pub(crate) fn from_word(word: u64) -> Option<Refinement> {
         let address = (word & ((1 << ADDRESS_BITS) - 1)) as usize;
         Some(match word {
             0 => return None,
-            1 => Lesson::Drops,
-            2 => Lesson::HandlesOfThreads,
+            1 => Refinement::Drops,
+            2 => Refinement::HandlesOfThreads,
             _ if word & READER != 0 => {
-                Lesson::Reader(address, ((word & !READER) >> ADDRESS_BITS) as ThreadId)
+                Refinement::Reader(address, ((word & !READER) >> ADDRESS_BITS) as ThreadId)
             }
-            _ if word & WHOLE_LOCK != 0 => Lesson::WholeLock(address),
-            _ => Lesson::Exact(address),
+            _ if word & WHOLE_LOCK != 0 => Refinement::WholeLock(address),
+            _ => Refinement::Exact(address),
         })
     }
 }
 
 /// More has to be known of counts: the search has begun anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Anew;
+pub(crate) struct Restart;
 
 /// What is known of counts.
 #[derive(Debug, Default)]
@@ -136,7 +136,7 @@ pub(super) struct Counts {
     /// Whether giving up handles of threads are events.
     of_threads: bool,
     /// What was learned since somebody last asked.
-    lesson: Option<Lesson>,
+    lesson: Option<Refinement>,
     /// What the execution has done so far.
     pub(super) so_far: SoFar,
 }
@@ -188,12 +188,12 @@ impl Counts {
     /// How the accesses of the execution were made, up to the last that was an event.
     pub(super) fn schedule(&self) -> Vec<u16> {
         let made = &self.so_far.made;
-        let last = made.iter().rposition(|&made| made != Counting::Apart as u16);
+        let last = made.iter().rposition(|&made| made != Counting::Abstract as u16);
         made[..last.map_or(0, |last| last + 1)].to_vec()
     }
 }
 
-impl Exhaustive {
+impl ModelChecker {
     /// A thread is about to access a count: says how. `drops` is where ends of handles are noted.
     pub(crate) fn counting(
         &mut self,
@@ -201,22 +201,24 @@ impl Exhaustive {
         count: usize,
         drops: usize,
         purpose: Purpose,
-    ) -> Result<Counting, Anew> {
+    ) -> Result<Counting, Restart> {
         let looked_at = match purpose {
             Purpose::Look { .. } => None,
             _ => self.places.mark_count(count),
         };
         let counting = match &self.script {
             Some(script) => match script.schedule.counts.get(self.references.so_far.made.len()) {
-                Some(1) => Counting::Drop,
-                Some(2) => Counting::Exact,
-                _ => Counting::Apart,
+                Some(1) => Counting::Decrement,
+                Some(2) => Counting::Precise,
+                _ => Counting::Abstract,
             },
-            None if self.references.exact.contains(&count) => Counting::Exact,
+            None if self.references.exact.contains(&count) => Counting::Precise,
             None => {
                 let is_alone = match purpose {
                     // Without events it cannot be told whether others gave up theirs before.
-                    Purpose::Look { .. } if !self.references.drops => return Err(self.learn(Lesson::Drops)),
+                    Purpose::Look { .. } if !self.references.drops => {
+                        return Err(self.learn(Refinement::Drops));
+                    }
                     Purpose::Look { alone } => {
                         let drops = self.places.place(drops);
                         alone && drops.is_none_or(|drops| self.knows(thread, self.graph().drops(drops)))
@@ -227,11 +229,11 @@ impl Exhaustive {
                     }),
                 };
                 if !is_alone {
-                    return Err(self.learn(Lesson::Exact(count)));
+                    return Err(self.learn(Refinement::Exact(count)));
                 }
                 match purpose {
-                    Purpose::Drop if self.references.drops => Counting::Drop,
-                    _ => Counting::Apart,
+                    Purpose::Drop if self.references.drops => Counting::Decrement,
+                    _ => Counting::Abstract,
                 }
             }
         };
@@ -240,18 +242,18 @@ impl Exhaustive {
     }
 
     /// A value was dropped without anything that others can notice. If that was not in order, plain accesses may race in another.
-    pub(crate) fn drop_ends(&mut self, dropping: Dropping) -> Result<(), Anew> {
+    pub(crate) fn drop_ends(&mut self, dropping: FinalDrop) -> Result<(), Restart> {
         match dropping.acquired || self.script.is_some() {
             true => Ok(()),
-            false => Err(self.learn(Lesson::Exact(dropping.count))),
+            false => Err(self.learn(Refinement::Exact(dropping.count))),
         }
     }
 
     /// A thread is about to change a count that the user marked. Counts that go on after the last handle was given up are none.
-    pub(crate) fn mark_count(&mut self, count: usize) -> Result<(), Anew> {
+    pub(crate) fn mark_count(&mut self, count: usize) -> Result<(), Restart> {
         match self.references.so_far.marked.iter().find(|marked| marked.0 == count) {
             Some((_, true)) if self.script.is_none() && !self.references.exact.contains(&count) => {
-                Err(self.learn(Lesson::Exact(count)))
+                Err(self.learn(Refinement::Exact(count)))
             }
             Some(_) => Ok(()),
             None => {
@@ -294,31 +296,31 @@ impl Exhaustive {
     }
 
     /// A thread that is dropping a value does something that others can notice.
-    pub(crate) fn drop_acts(&mut self, dropping: Dropping) -> Result<(), Anew> {
+    pub(crate) fn drop_acts(&mut self, dropping: FinalDrop) -> Result<(), Restart> {
         match dropping.event {
             _ if self.script.is_some() => Ok(()),
             _ if dropping.of_thread => self.need_handles_of_threads(),
-            _ if !dropping.acquired => Err(self.learn(Lesson::Exact(dropping.count))),
-            None => Err(self.learn(Lesson::Drops)),
+            _ if !dropping.acquired => Err(self.learn(Refinement::Exact(dropping.count))),
+            None => Err(self.learn(Refinement::Drops)),
             Some(event) if self.is_last_drop(event) => Ok(()),
             // The end of the value had no effect in another thread.
-            Some(_) => Err(self.learn(Lesson::Exact(dropping.count))),
+            Some(_) => Err(self.learn(Refinement::Exact(dropping.count))),
         }
     }
 
     /// Begins anew, knowing more.
-    pub(crate) fn learn(&mut self, lesson: Lesson) -> Anew {
+    pub(crate) fn learn(&mut self, lesson: Refinement) -> Restart {
         match lesson {
-            Lesson::Drops => self.references.drops = true,
-            Lesson::Exact(count) if self.references.exact.contains(&count) => {}
-            Lesson::Exact(count) => self.references.exact.push(count),
-            Lesson::Reader(lock, reader) => self.rwlocks.add_reader(lock, reader),
-            Lesson::WholeLock(lock) => self.rwlocks.make_whole(lock),
-            Lesson::HandlesOfThreads => self.references.of_threads = true,
+            Refinement::Drops => self.references.drops = true,
+            Refinement::Exact(count) if self.references.exact.contains(&count) => {}
+            Refinement::Exact(count) => self.references.exact.push(count),
+            Refinement::Reader(lock, reader) => self.rwlocks.add_reader(lock, reader),
+            Refinement::WholeLock(lock) => self.rwlocks.make_whole(lock),
+            Refinement::HandlesOfThreads => self.references.of_threads = true,
         }
         self.references.lesson = Some(lesson);
         self.begin_anew();
-        Anew
+        Restart
     }
 
     /// Whether giving up a handle of a thread, and the end of a scope, are events in this execution.
@@ -328,15 +330,15 @@ impl Exhaustive {
     }
 
     /// They have to be.
-    pub(crate) fn need_handles_of_threads(&mut self) -> Result<(), Anew> {
+    pub(crate) fn need_handles_of_threads(&mut self) -> Result<(), Restart> {
         match self.counts_handles_of_threads() || self.script.is_some() {
             true => Ok(()),
-            false => Err(self.learn(Lesson::HandlesOfThreads)),
+            false => Err(self.learn(Refinement::HandlesOfThreads)),
         }
     }
 
     /// What was learned since this was last asked.
-    pub(crate) fn take_lesson(&mut self) -> Option<Lesson> {
+    pub(crate) fn take_lesson(&mut self) -> Option<Refinement> {
         self.references.lesson.take()
     }
 
@@ -361,14 +363,14 @@ mod tests {
     fn lessons_are_words() {
         let address = 0x7fff_ffff_fffd;
         let all = [
-            Lesson::Drops,
-            Lesson::Exact(address),
-            Lesson::Reader(address, 0),
-            Lesson::Reader(address, 255),
-            Lesson::WholeLock(address),
-            Lesson::HandlesOfThreads,
+            Refinement::Drops,
+            Refinement::Exact(address),
+            Refinement::Reader(address, 0),
+            Refinement::Reader(address, 255),
+            Refinement::WholeLock(address),
+            Refinement::HandlesOfThreads,
         ];
-        assert!(all.iter().all(|&lesson| Lesson::from_word(lesson.to_word()) == Some(lesson)));
-        assert_eq!(Lesson::from_word(0), None);
+        assert!(all.iter().all(|&lesson| Refinement::from_word(lesson.to_word()) == Some(lesson)));
+        assert_eq!(Refinement::from_word(0), None);
     }
 }

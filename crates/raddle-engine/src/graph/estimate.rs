@@ -8,20 +8,20 @@
 //!
 //! Executions of descents are real ones: what fails in one of them fails.
 
-use super::Exhaustive;
-use super::explore::{Frame, Work};
+use super::ModelChecker;
+use super::explore::{Branch, WorkItem};
 use super::stored::Stored;
 use crate::rng::Rng;
 
 /// What descents came to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct Estimator {
     ended: u64,
     sum: f64,
     squares: f64,
 }
 
-impl Tally {
+impl Estimator {
     fn add(&mut self, product: f64) {
         self.ended += 1;
         self.sum += product;
@@ -40,31 +40,31 @@ impl Tally {
     }
 }
 
-impl Stored for Tally {
+impl Stored for Estimator {
     fn put(&self, words: &mut Vec<u64>) {
         words.extend([self.ended, self.sum.to_bits(), self.squares.to_bits()]);
     }
 
-    fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Tally> {
+    fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Estimator> {
         let ended = *words.next()?;
         let mut number = || words.next().copied().map(f64::from_bits);
-        Some(Tally { ended, sum: number()?, squares: number()? })
+        Some(Estimator { ended, sum: number()?, squares: number()? })
     }
 }
 
 /// A descent that is under way, one of several.
 #[derive(Debug)]
-pub(super) struct Descent {
+pub(super) struct RandomProbe {
     rng: Rng,
     /// The product of the numbers of ways so far.
     product: f64,
     /// Whether the latest execution was one that counts.
     arrived: bool,
     /// What the search itself had come to, unless it has to begin anew.
-    aside: Option<Vec<Frame>>,
+    aside: Option<Vec<Branch>>,
 }
 
-impl Exhaustive {
+impl ModelChecker {
     /// About how many executions there are, if that was estimated.
     pub(crate) fn estimate(&self) -> Option<f64> {
         self.tally.mean()
@@ -81,7 +81,7 @@ impl Exhaustive {
         let aside = std::mem::replace(&mut self.frames, vec![fresh]);
         self.begun = false;
         let rng = Rng::of_execution(seed, self.tally.ended);
-        self.descent = Some(Descent { rng, product: 1.0, arrived: false, aside: Some(aside) });
+        self.descent = Some(RandomProbe { rng, product: 1.0, arrived: false, aside: Some(aside) });
     }
 
     /// The execution that was made is one that counts.
@@ -93,7 +93,7 @@ impl Exhaustive {
 
     /// Goes on with the search.
     pub(crate) fn end_descents(&mut self) {
-        let Some(Descent { product, aside, .. }) = self.descent.take() else { return };
+        let Some(RandomProbe { product, aside, .. }) = self.descent.take() else { return };
         if self.tally.ended == 0 && product > 1.0 {
             // What was seen of it is all that is known.
             self.tally.add(product);
@@ -104,14 +104,14 @@ impl Exhaustive {
 
     /// The search has to begin anew, and so have its descents.
     pub(super) fn begin_descents_anew(&mut self) {
-        self.tally = Tally::default();
+        self.tally = Estimator::default();
         if let Some(descent) = &mut self.descent {
-            *descent = Descent { rng: descent.rng.clone(), product: 1.0, arrived: false, aside: None };
+            *descent = RandomProbe { rng: descent.rng.clone(), product: 1.0, arrived: false, aside: None };
         }
     }
 
     /// Chooses one of the ways that the latest execution found, or begins the next descent.
-    pub(super) fn descend(&mut self, descent: &mut Descent) {
+    pub(super) fn descend(&mut self, descent: &mut RandomProbe) {
         let work = self.choose(descent);
         let comes_to = if descent.arrived && work.is_none() { descent.product } else { 0.0 };
         descent.arrived = false;
@@ -123,10 +123,10 @@ impl Exhaustive {
     }
 
     /// Chooses at every fork; None if the latest execution is where that leads.
-    fn choose(&mut self, descent: &mut Descent) -> Option<Work> {
+    fn choose(&mut self, descent: &mut RandomProbe) -> Option<WorkItem> {
         let mut noted = self.noted_ways();
         let mut from = 0;
-        while let Some(&Work { at, .. }) = noted.get(from) {
+        while let Some(&WorkItem { at, .. }) = noted.get(from) {
             let ways = noted[from..].iter().take_while(|work| work.at == at).count();
             descent.product *= (ways + 1) as f64;
             let way = descent.rng.below(ways + 1);
@@ -149,7 +149,7 @@ mod tests {
 
     /// What so many descents say of a program, and what the search comes to in which they are made after some executions.
     fn estimated(model: Model, program: &[Vec<Step>], descents: u64, after: u64) -> (f64, u64) {
-        let mut search = Exhaustive::new(model);
+        let mut search = ModelChecker::new(model);
         let mut executions = 0;
         run(&mut search, program, true, true, |search, _| {
             match search.descent.is_some() {

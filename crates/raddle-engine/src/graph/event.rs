@@ -6,7 +6,7 @@ use crate::op::{Int, Order, Rmw, ThreadId};
 pub(crate) type EventId = u32;
 
 /// The number of a place in memory.
-pub(crate) type PlaceId = u32;
+pub(crate) type LocationId = u32;
 
 /// Stands for the value that a place has before any write, where a write is named.
 pub(crate) const INIT: EventId = EventId::MAX;
@@ -158,7 +158,7 @@ pub(crate) struct Event {
     pub(crate) order: Order,
     /// The memory order of the instruction.
     pub(crate) wanted: Order,
-    pub(crate) place: PlaceId,
+    pub(crate) place: LocationId,
     pub(crate) size: u8,
     /// How many events of its thread come before.
     pub(crate) po: u32,

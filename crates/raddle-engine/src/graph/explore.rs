@@ -17,9 +17,9 @@ use std::rc::Rc;
 
 use super::bound::{Bound, Waits};
 use super::counts::Counts;
-use super::estimate::{Descent, Tally};
+use super::estimate::{Estimator, RandomProbe};
 use super::event::{Access, Event, EventId, INIT, NONE};
-use super::places::{Found, Places};
+use super::places::{Found, Locations};
 use super::rwlocks::RwLocks;
 use super::stored::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
@@ -27,8 +27,8 @@ use crate::memory::Touched;
 use crate::op::{Order, ThreadId};
 use crate::schedule::Schedule;
 pub(crate) use loops::LoopsAtRest;
-use loops::{Loop, Vain};
-pub(crate) use points::Kept;
+use loops::{Loop, SpinRead};
+pub(crate) use points::Checkpoint;
 
 /// What a thread is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub(crate) enum Answer {
 
 /// Work for later: another way to add the event with number `at`.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct WorkItem {
     pub(super) at: u32,
     event: Event,
     rank: usize,
@@ -79,32 +79,32 @@ pub(super) struct Work {
 const MOST_TRIED: usize = if cfg!(test) { usize::MAX } else { 100 };
 
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct Branch {
     graph: Graph,
-    pub(super) work: Vec<Work>,
+    pub(super) work: Vec<WorkItem>,
     /// How many events the graph began with.
     given: usize,
     /// How many of its first events are those of the frame below, if there is one.
     same: usize,
     /// Points of the executions so far at which later ones can begin, in the order of the graph.
-    kept: Vec<Rc<Kept>>,
+    kept: Vec<Rc<Checkpoint>>,
 }
 
-impl Frame {
-    fn new(model: Model) -> Frame {
+impl Branch {
+    fn new(model: Model) -> Branch {
         let same = usize::MAX;
-        Frame { graph: Graph::new(model), work: Vec::new(), given: 0, same, kept: Vec::new() }
+        Branch { graph: Graph::new(model), work: Vec::new(), given: 0, same, kept: Vec::new() }
     }
 
     /// Removes all but the first events.
-    fn truncate(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
+    fn truncate(&mut self, len: usize, spare: &mut Vec<Rc<Checkpoint>>) {
         self.graph.truncate(len);
         self.forget_points_beyond(len, spare);
     }
 }
 
-stored!(Work { at, event, rank, revisit });
-stored!(Frame { graph, work, given, same } without kept);
+stored!(WorkItem { at, event, rank, revisit });
+stored!(Branch { graph, work, given, same } without kept);
 
 #[derive(Debug)]
 pub(super) struct Script {
@@ -136,17 +136,17 @@ impl Event {
 
 /// The search.
 #[derive(Debug)]
-pub struct Exhaustive {
+pub struct ModelChecker {
     model: Model,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<Branch>,
     /// Graphs to be used again.
-    spare: Vec<Frame>,
+    spare: Vec<Branch>,
     /// Points to be used again.
-    spare_kept: Vec<Rc<Kept>>,
-    pub(super) places: Places,
+    spare_kept: Vec<Rc<Checkpoint>>,
+    pub(super) places: Locations,
     /// How many events of the graph the current execution has made.
     pub(super) made: usize,
-    /// See [`Exhaustive::has_assumed`].
+    /// See [`ModelChecker::has_unproven_spins`].
     assumed: bool,
     pub(super) begun: bool,
     scratch: Scratch,
@@ -159,8 +159,8 @@ pub struct Exhaustive {
     /// Threads that do not wait for their leaders any more, which have ended.
     let_go: Vec<ThreadId>,
     /// What is known to make threads go round.
-    vain: HashMap<Vain, Loop>,
-    /// See [`Exhaustive::pauses`].
+    vain: HashMap<SpinRead, Loop>,
+    /// See [`ModelChecker::pauses`].
     pauses: bool,
     /// Whether the graph as it is has to be tried once more.
     again: bool,
@@ -181,19 +181,19 @@ pub struct Exhaustive {
     /// What is known of locks of `RwLock`.
     pub(super) rwlocks: RwLocks,
     /// See [`estimate`](super::estimate).
-    pub(super) tally: Tally,
-    pub(super) descent: Option<Descent>,
+    pub(super) tally: Estimator,
+    pub(super) descent: Option<RandomProbe>,
 }
 
-impl Exhaustive {
+impl ModelChecker {
     /// A search under a memory model.
-    pub fn new(model: Model) -> Exhaustive {
-        Exhaustive {
+    pub fn new(model: Model) -> ModelChecker {
+        ModelChecker {
             model,
-            frames: vec![Frame::new(model)],
+            frames: vec![Branch::new(model)],
             spare: Vec::new(),
             spare_kept: Vec::new(),
-            places: Places::default(),
+            places: Locations::default(),
             made: 0,
             assumed: false,
             begun: false,
@@ -214,19 +214,19 @@ impl Exhaustive {
             bound: None,
             references: Counts::default(),
             rwlocks: RwLocks::default(),
-            tally: Tally::default(),
+            tally: Estimator::default(),
             descent: None,
         }
     }
 
     /// Explores only what at most this many preemptions show: see [`bound`](super::bound).
-    pub(crate) fn with_preemptions(self, most: usize) -> Exhaustive {
-        Exhaustive { bound: Some(Bound::new(most)), ..self }
+    pub(crate) fn with_preemptions(self, most: usize) -> ModelChecker {
+        ModelChecker { bound: Some(Bound::new(most)), ..self }
     }
 
     /// Makes one execution again.
-    pub fn scripted(model: Model, schedule: Schedule) -> Exhaustive {
-        Exhaustive { script: Some(Script { schedule, looked_back: 0 }), ..Exhaustive::new(model) }
+    pub fn scripted(model: Model, schedule: Schedule) -> ModelChecker {
+        ModelChecker { script: Some(Script { schedule, looked_back: 0 }), ..ModelChecker::new(model) }
     }
 
     /// The number of a thread when those of the latest execution are numbered as they were made.
@@ -241,7 +241,7 @@ impl Exhaustive {
     /// among the writes that were made before. A failure may end an execution before it has made all events of its graph.
     pub(crate) fn schedule(&self) -> Schedule {
         let mut schedule = Schedule { counts: self.references.schedule(), ..Schedule::default() };
-        let Some(Frame { graph, .. }) = self.frames.last() else { return schedule };
+        let Some(Branch { graph, .. }) = self.frames.last() else { return schedule };
         let made = graph.events.iter().take(self.made);
         for (id, event) in made.enumerate().filter(|(_, event)| !event.waits) {
             schedule.threads.push(self.number_of(event.thread));
@@ -331,7 +331,7 @@ impl Exhaustive {
     }
 
     /// Makes the graph what it is if the event is added in the way that was noted on it. False if nothing comes of that.
-    pub(super) fn takes_up(&mut self, work: Work) -> bool {
+    pub(super) fn takes_up(&mut self, work: WorkItem) -> bool {
         let frame = self.frames.last_mut().expect("the work is of a frame");
         frame.truncate(work.at as usize, &mut self.spare_kept);
         if work.event.reads() && !self.accepts(&work.event, work.event.read) {
@@ -355,7 +355,7 @@ impl Exhaustive {
         self.bound.as_ref().map_or(0, |bound| bound.exceeded)
     }
 
-    fn is_in_bounds(&mut self, judge: fn(&mut Bound, &Graph, &Exhaustive) -> bool) -> bool {
+    fn is_in_bounds(&mut self, judge: fn(&mut Bound, &Graph, &ModelChecker) -> bool) -> bool {
         let Some(mut bound) = self.bound.take() else { return true };
         let within = judge(&mut bound, self.graph(), self);
         self.bound = Some(bound);
@@ -428,8 +428,8 @@ impl Exhaustive {
     }
 
     /// A graph without events.
-    pub(super) fn fresh_frame(&self) -> Frame {
-        Frame::new(self.model)
+    pub(super) fn fresh_frame(&self) -> Branch {
+        Branch::new(self.model)
     }
 
     /// Counts graphs that exceed the bound from now on.
@@ -463,7 +463,7 @@ impl Exhaustive {
         &mut self.frame_mut().graph
     }
 
-    fn frame_mut(&mut self) -> &mut Frame {
+    fn frame_mut(&mut self) -> &mut Branch {
         self.frames.last_mut().expect("an execution has a graph")
     }
 
@@ -476,7 +476,7 @@ impl Exhaustive {
     }
 
     /// Adds the event of some work. False if that is not consistent.
-    fn add_otherwise(&mut self, work: &Work) -> bool {
+    fn add_otherwise(&mut self, work: &WorkItem) -> bool {
         let event = work.event;
         if let Access::Choose(_) = event.access {
             self.graph_mut().push(event, 0);
@@ -499,13 +499,13 @@ impl Exhaustive {
 
     /// The read-modify-write that has taken what the event of some work wants to take: it would have to come later. Which ways that comes
     /// to is found out when the work is taken up, since there may be a great many.
-    fn taker(&self, work: &Work) -> Option<EventId> {
+    fn taker(&self, work: &WorkItem) -> Option<EventId> {
         let is_new = work.revisit.is_none() && work.event.is_rmw();
-        if is_new { self.graph().taken_by(work.event.place, work.rank - 1) } else { None }
+        if is_new { self.graph().rmw_successor(work.event.place, work.rank - 1) } else { None }
     }
 
     /// Takes out all that is noted on the latest graph, way by way.
-    pub(super) fn noted_ways(&mut self) -> Vec<Work> {
+    pub(super) fn noted_ways(&mut self) -> Vec<WorkItem> {
         let noted = std::mem::take(&mut self.frame_mut().work);
         let whole = self.graph().clone();
         let mut ways = Vec::new();
@@ -528,7 +528,7 @@ impl Exhaustive {
 
     /// Whether the event could be added if it only read.
     fn read_is_consistent(&mut self, event: &Event) -> bool {
-        let Exhaustive { frames, scratch, .. } = self;
+        let ModelChecker { frames, scratch, .. } = self;
         let graph = &mut frames.last_mut().expect("there is a graph").graph;
         let id = graph.push(Event { written: None, ..*event }, 0);
         let consistent = graph.is_consistent(id, scratch);
@@ -536,7 +536,7 @@ impl Exhaustive {
         consistent
     }
 
-    fn revisit(&mut self, work: &Work, read: EventId) -> bool {
+    fn revisit(&mut self, work: &WorkItem, read: EventId) -> bool {
         let mut new = self.spare.pop().unwrap_or_else(|| self.fresh_frame());
         let frame = self.frames.last().expect("the work is of a frame");
         let (write, reader, rank) =
@@ -573,7 +573,7 @@ impl Exhaustive {
             }
             self.note_revisits(&reader, rank, None);
         }
-        let Exhaustive { frames, scratch, .. } = self;
+        let ModelChecker { frames, scratch, .. } = self;
         let frame = frames.last_mut().expect("there is a graph");
         let id = frame.graph.push(reader, rank);
         frame.given = frame.graph.len();
@@ -854,7 +854,7 @@ impl Exhaustive {
         let graph = self.graph();
         let (floor, top) = (graph.floor(event.thread, event.place), graph.co(event.place).len());
         for rank in floor + 1..=top {
-            if self.graph().taken_by(event.place, rank - 1).is_none() {
+            if self.graph().rmw_successor(event.place, rank - 1).is_none() {
                 self.note(event, rank, None);
             }
         }
@@ -994,6 +994,6 @@ impl Exhaustive {
 
     fn note(&mut self, event: Event, rank: usize, revisit: Option<EventId>) {
         let frame = self.frames.last_mut().expect("an execution has a graph");
-        frame.work.push(Work { at: frame.graph.len() as u32, event, rank, revisit });
+        frame.work.push(WorkItem { at: frame.graph.len() as u32, event, rank, revisit });
     }
 }

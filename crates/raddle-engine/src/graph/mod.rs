@@ -30,14 +30,14 @@ mod time;
 mod time_tests;
 mod views;
 
-pub(crate) use counts::{Anew, Counting, Dropping, Lesson, Purpose};
-pub use explore::Exhaustive;
-pub(crate) use explore::{Answer, Kept, Location, LoopsAtRest, Request};
+pub(crate) use counts::{Counting, FinalDrop, Purpose, Refinement, Restart};
+pub use explore::ModelChecker;
+pub(crate) use explore::{Answer, Checkpoint, Location, LoopsAtRest, Request};
 pub(crate) use places::NOT_IN_MEMORY;
 pub(crate) use rwlocks::{LockUse, Locking};
 
-use event::{Access, Event, EventId, INIT, NONE, PlaceId};
-use symmetry::Forerunner;
+use event::{Access, Event, EventId, INIT, LocationId, NONE};
+use symmetry::SymmetricPrefix;
 use views::{Views, join};
 
 pub use crate::memory::Model;
@@ -205,26 +205,26 @@ impl Graph {
         }
     }
 
-    pub(crate) fn co(&self, place: PlaceId) -> &[EventId] {
+    pub(crate) fn co(&self, place: LocationId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.co)
     }
 
     /// Whether there are accesses to the place.
-    pub(crate) fn is_used(&self, place: PlaceId) -> bool {
+    pub(crate) fn is_used(&self, place: LocationId) -> bool {
         !self.co(place).is_empty() || !self.reads(place).is_empty()
     }
 
-    fn reads(&self, place: PlaceId) -> &[EventId] {
+    fn reads(&self, place: LocationId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.reads)
     }
 
     /// The events that gave up handles counted at the place.
-    pub(crate) fn drops(&self, place: PlaceId) -> &[EventId] {
+    pub(crate) fn drops(&self, place: LocationId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.drops)
     }
 
     /// The value that a write leaves, or that the place had before any.
-    pub(crate) fn value(&self, place: PlaceId, write: EventId) -> u64 {
+    pub(crate) fn value(&self, place: LocationId, write: EventId) -> u64 {
         match write {
             INIT => self.places.get(place as usize).map_or(0, |place| place.init),
             write => self.event(write).written.expect("it is a write"),
@@ -232,15 +232,15 @@ impl Graph {
     }
 
     /// Notes what a place holds before any write.
-    pub(crate) fn set_init(&mut self, place: PlaceId, value: u64) {
+    pub(crate) fn set_init(&mut self, place: LocationId, value: u64) {
         self.place_mut(place).init = value;
     }
 
-    pub(crate) fn init(&self, place: PlaceId) -> u64 {
+    pub(crate) fn init(&self, place: LocationId) -> u64 {
         self.value(place, INIT)
     }
 
-    fn place_mut(&mut self, place: PlaceId) -> &mut Place {
+    fn place_mut(&mut self, place: LocationId) -> &mut Place {
         if self.places.len() <= place as usize {
             self.places.resize_with(place as usize + 1, Place::default);
         }
@@ -249,7 +249,7 @@ impl Graph {
 
     /// Where a write stands among those of its place, from 1; the initial value is 0.
     #[inline]
-    pub(crate) fn rank(&self, place: PlaceId, write: EventId) -> usize {
+    pub(crate) fn rank(&self, place: LocationId, write: EventId) -> usize {
         match write {
             INIT => 0,
             write => {
@@ -261,7 +261,7 @@ impl Graph {
     }
 
     /// The events that read from a write of the place, newest first. Notes that a thread waits are among them.
-    fn readers(&self, place: PlaceId, write: EventId) -> impl Iterator<Item = EventId> {
+    fn readers(&self, place: LocationId, write: EventId) -> impl Iterator<Item = EventId> {
         let newest = match write {
             INIT => self.places.get(place as usize).and_then(|place| place.reader_of_init),
             write => Some(self.links[write as usize].reader),
@@ -274,17 +274,17 @@ impl Graph {
 
     /// The write at a rank.
     #[inline]
-    pub(crate) fn at_rank(&self, place: PlaceId, rank: usize) -> EventId {
+    pub(crate) fn at_rank(&self, place: LocationId, rank: usize) -> EventId {
         if rank == 0 { INIT } else { self.co(place)[rank - 1] }
     }
 
     /// The newest write of a place.
-    pub(crate) fn newest(&self, place: PlaceId) -> EventId {
+    pub(crate) fn newest(&self, place: LocationId) -> EventId {
         self.co(place).last().copied().unwrap_or(INIT)
     }
 
     /// The value that the newest write of a place left.
-    pub(crate) fn newest_value(&self, place: PlaceId) -> u64 {
+    pub(crate) fn newest_value(&self, place: LocationId) -> u64 {
         self.value(place, self.newest(place))
     }
 
@@ -298,7 +298,7 @@ impl Graph {
         if rf < NONE {
             join(view, self.prefix.row(rf as usize));
         }
-        if let Forerunner::Event(before) = self.forerunner(thread, self.events_of(thread)) {
+        if let SymmetricPrefix::Event(before) = self.forerunner(thread, self.events_of(thread)) {
             join(view, self.prefix.row(before as usize));
         }
         if view.len() > usize::from(thread) {
@@ -326,7 +326,7 @@ impl Graph {
     }
 
     /// The lowest rank that a new event of the thread may read, and above which it may write.
-    pub(crate) fn floor(&self, thread: ThreadId, place: PlaceId) -> usize {
+    pub(crate) fn floor(&self, thread: ThreadId, place: LocationId) -> usize {
         if self.threads.len() <= usize::from(thread) {
             return 0;
         }
@@ -336,7 +336,7 @@ impl Graph {
         }
     }
 
-    fn floor_of(&self, view: &[u32], place: PlaceId) -> usize {
+    fn floor_of(&self, view: &[u32], place: LocationId) -> usize {
         let is_seen = |id: EventId| {
             let event = self.event(id);
             !event.waits && covers(view, event)
@@ -346,7 +346,7 @@ impl Graph {
     }
 
     /// The read-modify-write that took this write, if one did.
-    pub(crate) fn taken_by(&self, place: PlaceId, rank: usize) -> Option<EventId> {
+    pub(crate) fn rmw_successor(&self, place: LocationId, rank: usize) -> Option<EventId> {
         let next = *self.co(place).get(rank)?;
         self.event(next).is_rmw().then_some(next)
     }
@@ -399,7 +399,7 @@ impl Graph {
     }
 
     /// Says where the writes of a place stand, from a rank on.
-    fn renumber(&mut self, place: PlaceId, from: usize) {
+    fn renumber(&mut self, place: LocationId, from: usize) {
         let Graph { places, links, .. } = self;
         for (index, &write) in places[place as usize].co.iter().enumerate().skip(from - 1) {
             links[write as usize].rank = index as u32 + 1;
@@ -451,7 +451,7 @@ impl Graph {
             let drops = &self.places[event.place as usize].drops;
             drops.iter().for_each(|&other| self.prefix.join_last(other as usize));
         }
-        if let Forerunner::Event(before) = self.forerunner(event.thread, event.po) {
+        if let SymmetricPrefix::Event(before) = self.forerunner(event.thread, event.po) {
             self.prefix.join_last(before as usize);
         }
         if event.access == Access::TimedOut {
@@ -610,7 +610,7 @@ impl Graph {
             if other.waits || covers(prefix, other) {
                 continue;
             }
-            if !self.was_added_last(id, prefix) {
+            if !self.is_maximal_extension(id, prefix) {
                 return;
             }
             if other.place != event.place || !other.reads() || other.stamp > must_go {
@@ -632,7 +632,7 @@ impl Graph {
     }
 
     /// Whether the event was the last word on its place, among what came before it and what the new write depends on.
-    fn was_added_last(&self, id: EventId, prefix: &[u32]) -> bool {
+    fn is_maximal_extension(&self, id: EventId, prefix: &[u32]) -> bool {
         let event = self.event(id);
         if event.place == NONE {
             return event.read == 0 || !matches!(event.access, Access::Choose(_));
@@ -661,7 +661,7 @@ impl Graph {
     }
 
     /// What the other handles' ends depend on, if the one that `drop` gives up is to be the last of its place.
-    fn prefix_of_other_drops(&self, place: PlaceId, drop: EventId, view: &mut [u32]) {
+    fn prefix_of_other_drops(&self, place: LocationId, drop: EventId, view: &mut [u32]) {
         for &other in self.drops(place).iter().filter(|&&other| other != drop) {
             join(view, self.prefix.row(other as usize));
         }
@@ -681,7 +681,7 @@ impl Graph {
             if is_independent
                 && gone.all(|&id| {
                     let event = self.event(id);
-                    event.waits || covers(view, event) || self.was_added_last(id, view)
+                    event.waits || covers(view, event) || self.is_maximal_extension(id, view)
                 })
             {
                 found.push(drop);

@@ -6,22 +6,22 @@
 
 use std::ops::Range;
 
-use super::event::{EventId, INIT, PlaceId};
+use super::event::{EventId, INIT, LocationId};
 use super::stored::stored;
 
 /// The addresses that executions use. Kept from one execution to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct Locations {
     slots: Vec<Slot>,
     /// Open addressing: numbers of slots, plus one.
     table: Vec<u32>,
-    known: PlaceId,
+    known: LocationId,
     /// The number of the execution.
     run: u64,
     /// The slots that the execution has used.
     used: Vec<u32>,
     /// How it was before the latest event: how many slots were used, and how the one stood that was accessed.
-    before: (usize, u32, Course),
+    before: (usize, u32, SlotState),
     /// Whether memory was ever seen to hold what no known access wrote.
     pub(crate) unseen_writes: bool,
 }
@@ -32,13 +32,13 @@ struct Slot {
     size: u8,
     /// Slots that share bytes with it.
     rivals: Vec<u32>,
-    places: Vec<PlaceId>,
-    course: Course,
+    places: Vec<LocationId>,
+    course: SlotState,
 }
 
 /// How a slot stands in an execution.
 #[derive(Clone, Copy, Debug, Default)]
-struct Course {
+struct SlotState {
     /// The execution that used it last.
     run: u64,
     /// Whether its memory was freed in that execution.
@@ -53,15 +53,15 @@ struct Course {
     counts: u64,
 }
 
-stored!(Places { slots, table, known, run, used, before, unseen_writes });
+stored!(Locations { slots, table, known, run, used, before, unseen_writes });
 stored!(Slot { address, size, rivals, places, course });
-stored!(Course { run, over, generation, value, newest, counts });
+stored!(SlotState { run, over, generation, value, newest, counts });
 
 /// The slots that an execution has used so far, and how they stand.
 #[derive(Debug, Default)]
 pub(crate) struct SoFar {
     run: u64,
-    used: Vec<(u32, Course)>,
+    used: Vec<(u32, SlotState)>,
 }
 
 /// The size of a count of references.
@@ -74,19 +74,19 @@ pub(crate) const NOT_IN_MEMORY: u8 = 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) slot: usize,
-    pub(crate) place: PlaceId,
+    pub(crate) place: LocationId,
     /// Whether this is the first access, so that memory holds the initial value.
     pub(crate) first: bool,
 }
 
 impl Slot {
     /// The place that it stands for, if the execution has used it.
-    fn place(&self) -> PlaceId {
+    fn place(&self) -> LocationId {
         self.places[self.course.generation]
     }
 }
 
-impl Places {
+impl Locations {
     /// Begins another execution.
     pub(crate) fn begin(&mut self) {
         self.run += 1;
@@ -103,7 +103,7 @@ impl Places {
 
     /// The latest event accesses no memory.
     pub(crate) fn leave_alone(&mut self) {
-        self.before = (self.used.len(), u32::MAX, Course::default());
+        self.before = (self.used.len(), u32::MAX, SlotState::default());
     }
 
     /// Says how everything stood before the latest event.
@@ -120,14 +120,14 @@ impl Places {
         let now = |run: u64| if run == known.run { self.run } else { 0 };
         for &(slot, course) in &known.used {
             self.slots[slot as usize].course =
-                Course { run: now(course.run), counts: now(course.counts), ..course };
+                SlotState { run: now(course.run), counts: now(course.counts), ..course };
             self.used.push(slot);
         }
     }
 
     /// The execution uses the slot.
     fn note_use(&mut self, slot: usize) {
-        let Course { run, counts, .. } = self.slots[slot].course;
+        let SlotState { run, counts, .. } = self.slots[slot].course;
         if run != self.run && counts != self.run {
             self.used.push(slot as u32);
         }
@@ -190,7 +190,7 @@ impl Places {
 
     /// The address is a count of references. Returns the place that other accesses to it have in this execution, if there
     /// were any.
-    pub(crate) fn mark_count(&mut self, address: usize) -> Option<PlaceId> {
+    pub(crate) fn mark_count(&mut self, address: usize) -> Option<LocationId> {
         let slot = match self.lookup(address, COUNT) {
             Some(slot) => slot,
             None => self.insert(address, COUNT),
@@ -208,7 +208,7 @@ impl Places {
     }
 
     /// The place that something outside memory has in this execution.
-    pub(crate) fn place(&self, address: usize) -> Option<PlaceId> {
+    pub(crate) fn place(&self, address: usize) -> Option<LocationId> {
         let slot = &self.slots[self.lookup(address, NOT_IN_MEMORY)?];
         (slot.course.run == self.run).then(|| slot.place())
     }
@@ -235,7 +235,7 @@ impl Places {
     }
 
     /// Where a place is.
-    pub(crate) fn address(&self, place: PlaceId) -> Option<usize> {
+    pub(crate) fn address(&self, place: LocationId) -> Option<usize> {
         self.slots.iter().find(|slot| slot.places.contains(&place)).map(|slot| slot.address)
     }
 
@@ -281,7 +281,7 @@ impl Places {
                 }
             }
         }
-        self.slots.push(Slot { address, size, rivals, places: Vec::new(), course: Course::default() });
+        self.slots.push(Slot { address, size, rivals, places: Vec::new(), course: SlotState::default() });
         if self.slots.len() * 2 > self.table.len() {
             self.table = vec![0; (self.slots.len() * 4).next_power_of_two().max(64)];
             for slot in 0..self.slots.len() {
@@ -311,8 +311,8 @@ fn hash(address: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn places() -> Places {
-        let mut places = Places::default();
+    fn places() -> Locations {
+        let mut places = Locations::default();
         places.begin();
         places
     }

@@ -13,8 +13,8 @@
 //! their part and that of the gates, and all changes of it have an order. That a writer waits is a bit of the word, set and cleared
 //! where std does. That readers wait is not: it matters only to those who try, while writers wait as well.
 
-use super::Exhaustive;
-use super::counts::{Anew, Lesson};
+use super::ModelChecker;
+use super::counts::{Refinement, Restart};
 use super::stored::stored;
 use crate::op::ThreadId;
 
@@ -93,14 +93,14 @@ impl RwLocks {
     }
 }
 
-impl Exhaustive {
+impl ModelChecker {
     /// A thread is about to use a lock: says how.
     pub(crate) fn locking(
         &mut self,
         thread: ThreadId,
         address: usize,
         purpose: LockUse,
-    ) -> Result<Locking, Anew> {
+    ) -> Result<Locking, Restart> {
         let locking = match &self.script {
             Some(script) => {
                 let number = script.schedule.counts.get(self.references.so_far.made.len());
@@ -111,7 +111,7 @@ impl Exhaustive {
                 let whole = lock.whole;
                 let number = match purpose {
                     LockUse::Look if whole => 0,
-                    LockUse::Look => return Err(self.learn(Lesson::WholeLock(address))),
+                    LockUse::Look => return Err(self.learn(Refinement::WholeLock(address))),
                     LockUse::Write => lock.readers.len().max(1),
                     LockUse::Read => {
                         // Writers have the first share in any case.
@@ -120,7 +120,7 @@ impl Exhaustive {
                         }
                         match lock.readers.iter().position(|&reader| reader == thread) {
                             Some(number) => number,
-                            None => return Err(self.learn(Lesson::Reader(address, thread))),
+                            None => return Err(self.learn(Refinement::Reader(address, thread))),
                         }
                     }
                 };

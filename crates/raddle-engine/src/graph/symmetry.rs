@@ -31,7 +31,7 @@ use crate::op::ThreadId;
 
 /// What comes before an event of a thread because its leader goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Forerunner {
+pub(super) enum SymmetricPrefix {
     /// Nothing: the thread is not tied to another.
     None,
     /// What the leader has not done yet.
@@ -57,27 +57,27 @@ impl Graph {
     }
 
     /// What comes before the event with this number of the thread.
-    pub(super) fn forerunner(&self, thread: ThreadId, po: u32) -> Forerunner {
-        let Some(leader) = self.leader(thread) else { return Forerunner::None };
+    pub(super) fn forerunner(&self, thread: ThreadId, po: u32) -> SymmetricPrefix {
+        let Some(leader) = self.leader(thread) else { return SymmetricPrefix::None };
         let (own, leads) = (self.events_in(thread), self.events_in(leader));
         let tied = leads.len() >= po as usize
             && own.iter().zip(leads).take(po as usize).all(|(&own, &leads)| self.ties(leads, own));
         match leads.get(po as usize) {
-            _ if !tied => Forerunner::None,
-            Some(&event) => Forerunner::Event(event),
-            None => Forerunner::Missing,
+            _ if !tied => SymmetricPrefix::None,
+            Some(&event) => SymmetricPrefix::Event(event),
+            None => SymmetricPrefix::Missing,
         }
     }
 
     /// Whether the thread has to wait for its leader.
     pub(super) fn is_held(&self, thread: ThreadId) -> bool {
-        self.forerunner(thread, self.events_of(thread)) == Forerunner::Missing
+        self.forerunner(thread, self.events_of(thread)) == SymmetricPrefix::Missing
     }
 
     /// Whether the event is in order with that of its leader.
     pub(super) fn is_in_order(&self, id: EventId) -> bool {
         let event = self.event(id);
-        let Forerunner::Event(before) = self.forerunner(event.thread, event.po) else { return true };
+        let SymmetricPrefix::Event(before) = self.forerunner(event.thread, event.po) else { return true };
         if !self.can_be_compared(before, id) {
             return true;
         }
@@ -117,7 +117,7 @@ impl Graph {
             own.is_some_and(covers) || source.is_some_and(covers)
         };
         let one_before = |&id: &EventId| match self.forerunner(self.event(id).thread, event.po) {
-            Forerunner::Event(before) => Some(before).filter(|&before| self.ties(before, id)),
+            SymmetricPrefix::Event(before) => Some(before).filter(|&before| self.ties(before, id)),
             _ => None,
         };
         std::iter::successors(Some(before), one_before).any(follows)
@@ -131,13 +131,13 @@ impl Graph {
         }
         let differs = match self.forerunner(event.thread, self.events_of(event.thread)) {
             // It has done all that the leader has, and that did more.
-            Forerunner::Event(before) if event.access == Access::LeaveScope => {
+            SymmetricPrefix::Event(before) if event.access == Access::LeaveScope => {
                 !depends_on_handles(self.event(before).access)
             }
             _ if depends_on_handles(event.access) => false,
-            Forerunner::None => false,
-            Forerunner::Missing => true,
-            Forerunner::Event(before) => {
+            SymmetricPrefix::None => false,
+            SymmetricPrefix::Missing => true,
+            SymmetricPrefix::Event(before) => {
                 let Event { thread, po, access, .. } = *self.event(before);
                 let rest = self.events_in(thread)[po as usize..].iter().map(|&id| self.event(id).access);
                 let same = |access: Access| discriminant(&access) == discriminant(&event.access);
@@ -158,7 +158,7 @@ impl Graph {
     pub(super) fn ended_before_leader(&self, thread: ThreadId) -> bool {
         let po = self.events_of(thread);
         let rest = match self.forerunner(thread, po) {
-            Forerunner::Event(before) => &self.events_in(self.event(before).thread)[po as usize..],
+            SymmetricPrefix::Event(before) => &self.events_in(self.event(before).thread)[po as usize..],
             _ => &[],
         };
         po > 0 && rest.iter().any(|&id| !depends_on_handles(self.event(id).access))

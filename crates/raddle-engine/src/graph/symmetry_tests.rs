@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bound_tests::{Signature, cases, signature};
 use super::tests::Step::{self, *};
 use super::tests::{X, Y, random_program, run};
-use super::{Exhaustive, Model};
+use super::{Model, ModelChecker};
 use crate::op::Order::{Acquire, Relaxed, Release, SeqCst};
 
 /// What a search finds if these threads, in groups, are alike.
 fn explore(model: Model, program: &[Vec<Step>], alike: &[Vec<u16>]) -> Vec<Signature> {
-    let mut search = Exhaustive::new(model);
+    let mut search = ModelChecker::new(model);
     for group in alike {
         for pair in group.windows(2) {
             search.set_leader(pair[1], pair[0]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::event::{Access, NONE};
 use super::explore::Location;
-use super::{Answer, Exhaustive, Model, Request};
+use super::{Answer, Model, ModelChecker, Request};
 use crate::op::Order::{self, Acquire, Relaxed, Release, SeqCst};
 use crate::op::Rmw;
 
@@ -35,7 +35,7 @@ fn explore(
 ) -> (u64, BTreeSet<Vec<Vec<u64>>>) {
     let mut executions = 0;
     let mut outcomes = BTreeSet::new();
-    run(&mut Exhaustive::new(model), program, deadlocks, stay, |_, reads| {
+    run(&mut ModelChecker::new(model), program, deadlocks, stay, |_, reads| {
         executions += 1;
         outcomes.insert(reads);
     });
@@ -44,11 +44,11 @@ fn explore(
 
 /// Runs all executions, and says what was read in each.
 pub(super) fn run(
-    search: &mut Exhaustive,
+    search: &mut ModelChecker,
     program: &[Vec<Step>],
     deadlocks: bool,
     stay: bool,
-    mut ended: impl FnMut(&mut Exhaustive, Vec<Vec<u64>>),
+    mut ended: impl FnMut(&mut ModelChecker, Vec<Vec<u64>>),
 ) {
     let mut executions = 0;
     while search.begin() {
@@ -519,15 +519,15 @@ fn searches_can_be_saved_and_divided() {
             let mut seen = BTreeSet::new();
             let mut again = 0;
             // Others that are still to be done.
-            let mut searches = vec![Exhaustive::new(model)];
+            let mut searches = vec![ModelChecker::new(model)];
             while let Some(mut search) = searches.pop() {
                 run(&mut search, &program, true, true, |search, reads| {
                     again += 1;
                     seen.insert(reads);
-                    let mut other = Exhaustive::new(model);
+                    let mut other = ModelChecker::new(model);
                     assert!(other.restore(&search.save()).is_some(), "what was saved is understood");
                     if again % 5 == 0 && search.left_to_do() > 1 {
-                        let mut half = Exhaustive::new(model);
+                        let mut half = ModelChecker::new(model);
                         half.restore(&search.save()).unwrap();
                         half.forget_every_other(true);
                         other.forget_every_other(false);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Access, NONE};
 use super::explore::Location;
-use super::{Answer, Exhaustive, Model, Request};
+use super::{Answer, Model, ModelChecker, Request};
 use crate::op::Order::SeqCst;
 use crate::op::Rmw;
 use crate::rng::Rng;
@@ -133,7 +133,7 @@ fn access(step: Step) -> (usize, Access) {
 /// What the exhaustive search makes: each execution that has an order in time, and how many have none.
 fn explored(program: &Program) -> (Vec<Seen>, usize) {
     let threads = program.len();
-    let mut search = Exhaustive::new(Model::Sc);
+    let mut search = ModelChecker::new(Model::Sc);
     let (mut all, mut cut) = (Vec::new(), 0);
     while search.begin() {
         let mut memory = [0; PLACES];

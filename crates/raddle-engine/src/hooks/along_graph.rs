@@ -4,11 +4,11 @@ use std::mem;
 
 use super::atomics::trusted_reach;
 use super::{StdCall, at, enter};
-use crate::engine::{Engine, Outcome, Shared};
+use crate::engine::{Engine, Outcome, SyntheticLocation};
 use crate::fault::AccessKind;
 use crate::global::GLOBAL;
 use crate::graph::event::{Access, NONE};
-use crate::graph::{Counting, Dropping, Location, LockUse, Purpose};
+use crate::graph::{Counting, FinalDrop, Location, LockUse, Purpose};
 use crate::isolate::heap;
 use crate::op::{Caller, Int, Order, Rmw, ThreadId};
 use crate::site::{self, Site};
@@ -37,7 +37,7 @@ pub(super) unsafe fn access<T: Int>(
                 // What the user marked may have other handles than those that are counted.
                 let alone = !engine.is_marked_count(place.addr()) && is_alone(place.addr());
                 let purpose = Purpose::Look { alone };
-                if engine.counting(place.addr(), purpose) == Counting::Apart {
+                if engine.counting(place.addr(), purpose) == Counting::Abstract {
                     return count_apart(engine, place, access, order, Site::RefCountDown);
                 }
             }
@@ -179,14 +179,16 @@ unsafe fn count_handles<T: Int>(
             let gives_up = site == Site::RefCountDown;
             let purpose = if gives_up { Purpose::Drop } else { Purpose::Count };
             let counting = engine.counting(count, purpose);
-            engine.current().counted_exactly = counting == Counting::Exact;
+            engine.current().counted_exactly = counting == Counting::Precise;
             let mut event = None;
             match counting {
-                Counting::Exact => return access_and_check(engine, caller, place, access, order),
-                Counting::Drop => event = Some(engine.take_shared_step(Shared::Drops(count), Access::Drop)),
+                Counting::Precise => return access_and_check(engine, caller, place, access, order),
+                Counting::Decrement => {
+                    event = Some(engine.take_shared_step(SyntheticLocation::Drops(count), Access::Drop))
+                }
                 // It would be an event if ends of handles were.
-                Counting::Apart if gives_up => engine.note_act(),
-                Counting::Apart => {}
+                Counting::Abstract if gives_up => engine.note_act(),
+                Counting::Abstract => {}
             }
             let is_last = place.read_volatile().widen() == 1;
             // Only the last one knows that others came before it.
@@ -195,7 +197,7 @@ unsafe fn count_handles<T: Int>(
             let read = count_apart(engine, place, access, order_apart, site);
             if gives_up && is_last {
                 engine.current().dropping =
-                    Some(Dropping { count, event, acquired: !marked || acquires, of_thread: false });
+                    Some(FinalDrop { count, event, acquired: !marked || acquires, of_thread: false });
                 if marked {
                     engine.note_last_of_marked(count);
                 }
@@ -373,12 +375,12 @@ pub(super) fn futex_wait(
 /// Before something is done to the queue of those who wait at an address: one thread at a time may, as in the kernel. Threads that
 /// it wakes go on after this event.
 pub(super) fn lock_queue(engine: &mut Engine, address: usize) -> u32 {
-    engine.take_shared_step(Shared::Queue(address), Access::Lock(1))
+    engine.take_shared_step(SyntheticLocation::Queue(address), Access::Lock(1))
 }
 
 /// The queue is as it is to be.
 pub(super) fn unlock_queue(engine: &mut Engine, address: usize) {
-    engine.take_shared_step(Shared::Queue(address), Access::Rmw(Rmw::Swap, 0));
+    engine.take_shared_step(SyntheticLocation::Queue(address), Access::Rmw(Rmw::Swap, 0));
 }
 
 /// What a function of std does that is not instrumented, step by step as its source has it (sys/sync, with futexes). Returns
@@ -463,7 +465,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
 /// # Safety
 /// As for [`std_call`].
 pub(super) unsafe fn once_begins(engine: &mut Engine, once: *mut u32) -> u32 {
-    engine.take_shared_step(Shared::Once(once.addr()), Access::Lock(1));
+    engine.take_shared_step(SyntheticLocation::Once(once.addr()), Access::Lock(1));
     // SAFETY: the caller's.
     unsafe { once.read_volatile() }
 }
@@ -479,7 +481,7 @@ pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, after: u32) 
             access_within(engine, 0, once, Access::Store(after.into()), Order::Release);
         }
     }
-    engine.take_shared_step(Shared::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
+    engine.take_shared_step(SyntheticLocation::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
 }
 
 /// Waits until the once is complete, or poisoned unless `force` is set; returns its state.
@@ -522,7 +524,7 @@ pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
 /// The current thread is about to make a thread of a scope.
 pub(super) fn enter_scope(engine: &mut Engine, count: usize, parker: usize) {
     if engine.counts_handles_of_threads() {
-        engine.take_shared_read(Shared::Scope(count), Access::Rmw(Rmw::Add, 1), Order::Relaxed);
+        engine.take_shared_read(SyntheticLocation::Scope(count), Access::Rmw(Rmw::Add, 1), Order::Relaxed);
     }
     engine.current().enters = Some(Scope { count, parker, left: Left::No });
 }
@@ -545,7 +547,7 @@ pub(crate) fn code_ended(engine: &mut Engine) {
 /// comes last drops the result, and counts one thread less in its scope.
 pub(super) fn give_up_handle(engine: &mut Engine, thread: ThreadId) {
     if engine.counts_handles_of_threads() {
-        engine.take_shared_read(Shared::Handles(thread), Access::Rmw(Rmw::Add, 1), Order::AcqRel);
+        engine.take_shared_read(SyntheticLocation::Handles(thread), Access::Rmw(Rmw::Add, 1), Order::AcqRel);
     }
 }
 
@@ -563,7 +565,7 @@ pub(super) fn count_down_for_thread(engine: &mut Engine, count: usize) {
     let is_strong = heap::block_of(count).is_some_and(|block| block.start == count);
     // SAFETY: the count lives as long as a handle.
     if is_strong && unsafe { (count as *const usize).read_volatile() } == 1 {
-        engine.current().dropping = Some(Dropping::of_thread(count));
+        engine.current().dropping = Some(FinalDrop::of_thread(count));
     }
 }
 
@@ -575,7 +577,8 @@ pub(super) unsafe fn leave_scope(engine: &mut Engine, count: usize, parker: usiz
     if !engine.counts_handles_of_threads() {
         return engine.unblock_scopes();
     }
-    if engine.take_shared_read(Shared::Scope(count), Access::Rmw(Rmw::Sub, 1), Order::Release) == 1 {
+    if engine.take_shared_read(SyntheticLocation::Scope(count), Access::Rmw(Rmw::Sub, 1), Order::Release) == 1
+    {
         let swap = Access::Rmw(Rmw::Swap, NOTIFIED.into());
         // SAFETY: the caller's; the scope has a handle of the thread.
         let before = unsafe { access_within(engine, 0, parker as *mut u32, swap, Order::Release) };
@@ -605,7 +608,7 @@ pub(super) unsafe fn is_finished<T: Int>(
             engine.need_handles_of_threads();
             // Threads may ask again and again.
             engine.current().registers = GLOBAL.registers.get();
-            let dropped = engine.take_shared_load(Shared::Handles(thread), order, caller.pc);
+            let dropped = engine.take_shared_load(SyntheticLocation::Handles(thread), order, caller.pc);
             let handles = T::narrow(2 - u128::from(dropped));
             engine.record(|| action(count, Access::Load, order, handles, handles));
             Some(handles)
@@ -619,7 +622,7 @@ pub(super) unsafe fn is_finished<T: Int>(
 /// another, because the order in which they leave makes no difference.
 pub(super) fn end_scope(engine: &mut Engine, count: usize, running: impl Fn() -> bool) -> u64 {
     if engine.counts_handles_of_threads() {
-        let running = engine.take_shared_read(Shared::Scope(count), Access::Load, Order::Acquire);
+        let running = engine.take_shared_read(SyntheticLocation::Scope(count), Access::Load, Order::Acquire);
         engine.current().ends_scope = running != 0;
         return running;
     }

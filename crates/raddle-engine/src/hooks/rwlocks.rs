@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::along_graph::{access_and_check, access_within};
 use super::{at, enter};
-use crate::engine::{Engine, Shared};
+use crate::engine::{Engine, SyntheticLocation};
 use crate::fault::AccessKind;
 use crate::graph::event::{Access, RWLOCK_HOLDERS};
 use crate::graph::{LockUse, Locking};
@@ -67,11 +67,11 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             }
             let locking = engine.locking(lock, if shared { LockUse::Read } else { LockUse::Write });
             let mut hold = Hold::new(lock, shared, locking);
-            close(engine, hold.gates.clone().map(|number| Shared::Gate(lock, number)));
+            close(engine, hold.gates.clone().map(|number| SyntheticLocation::Gate(lock, number)));
             // Whoever reads already has the share.
             let mine = |held: &Hold| held.lock == lock && held.shared && shared;
             if !engine.current().holds.iter().any(mine) {
-                close(engine, hold.shares.clone().map(|number| Shared::Share(lock, number)));
+                close(engine, hold.shares.clone().map(|number| SyntheticLocation::Share(lock, number)));
             }
             engine.reach(at(word), AccessKind::AtomicWrite);
             match (locking.whole, shared) {
@@ -81,7 +81,10 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
                 (false, false) => _ = change(engine, caller, word, Access::LockAlone, order),
             }
             if shared {
-                open(engine, std::mem::take(&mut hold.gates).map(|number| Shared::Gate(lock, number)));
+                open(
+                    engine,
+                    std::mem::take(&mut hold.gates).map(|number| SyntheticLocation::Gate(lock, number)),
+                );
             }
             engine.current().holds.push(hold);
         });
@@ -174,8 +177,8 @@ pub(super) unsafe fn unlock(
                 }
             };
             let shares = hold.shares.filter(|number| !still && !keeps.contains(number));
-            open(engine, shares.map(|number| Shared::Share(lock, number)));
-            open(engine, hold.gates.map(|number| Shared::Gate(lock, number)));
+            open(engine, shares.map(|number| SyntheticLocation::Share(lock, number)));
+            open(engine, hold.gates.map(|number| SyntheticLocation::Gate(lock, number)));
             read
         })
     }
@@ -192,11 +195,11 @@ unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: 
     engine.accessed_along_graph(at(word), caller);
 }
 
-fn close(engine: &mut Engine, all: impl Iterator<Item = Shared>) {
+fn close(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
     all.for_each(|one| _ = engine.take_shared_step(one, Access::Lock(1)));
 }
 
-fn open(engine: &mut Engine, all: impl Iterator<Item = Shared>) {
+fn open(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
     all.for_each(|one| _ = engine.take_shared_step(one, Access::Rmw(Rmw::Swap, 0)));
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Found, Search, SearchReport};
-use crate::graph::Exhaustive;
+use crate::graph::ModelChecker;
 use crate::judge::Judge;
 
 /// Events of a search before it is first estimated: what ends sooner needs no estimate. Then again after each so many times more,
@@ -105,7 +105,7 @@ impl Search<'_> {
     }
 
     #[allow(clippy::mut_from_ref, reason = "the engine is not part of the search, which only points to it")]
-    fn graphs(&self) -> Option<&mut Exhaustive> {
+    fn graphs(&self) -> Option<&mut ModelChecker> {
         // SAFETY: the engine lives as long as `self`; references end with each statement.
         unsafe { (*self.engine).exhaustive.as_deref_mut() }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Search, SearchReport};
 use crate::engine::Outcome;
 use crate::judge::Judge;
-use crate::kinds::Mail;
+use crate::kinds::Mailbox;
 use crate::sys;
 
 impl Search<'_> {
@@ -20,7 +20,7 @@ impl Search<'_> {
         report: &mut SearchReport,
     ) {
         let shared = Shared::map();
-        let mail = Mail::new();
+        let mail = Mailbox::new();
         let made = report.executions;
         let mut workers = Vec::new();
         for _ in 0..self.config.workers {

@@ -6,7 +6,7 @@ use crate::op::ThreadId;
 /// Thread 0 goes on whenever it is the one that runs, and otherwise only when no other can. Everything else is chosen by
 /// the strategy within, which never sees thread 0 beside others.
 #[allow(missing_debug_implementations, reason = "holds any strategy")]
-pub struct Conductor {
+pub struct PinMainThread {
     within: Box<dyn Strategy>,
     others: Vec<ThreadId>,
     eager: Vec<ThreadId>,
@@ -14,14 +14,14 @@ pub struct Conductor {
 
 const FIRST: ThreadId = 0;
 
-impl Conductor {
+impl PinMainThread {
     /// Leaves all choices that matter to `within`.
-    pub fn new(within: Box<dyn Strategy>) -> Conductor {
-        Conductor { within, others: Vec::with_capacity(64), eager: Vec::with_capacity(64) }
+    pub fn new(within: Box<dyn Strategy>) -> PinMainThread {
+        PinMainThread { within, others: Vec::with_capacity(64), eager: Vec::with_capacity(64) }
     }
 }
 
-impl Strategy for Conductor {
+impl Strategy for PinMainThread {
     fn begin(&mut self, execution: u64) -> bool {
         self.within.begin(execution)
     }
@@ -69,7 +69,7 @@ mod tests {
 
     #[track_caller]
     fn check(current: ThreadId, runnable: &[ThreadId], allowed: &[ThreadId]) {
-        let mut conductor = Conductor::new(Box::new(RoundRobin::new()));
+        let mut conductor = PinMainThread::new(Box::new(RoundRobin::new()));
         conductor.begin(0);
         let point = Point { current, runnable, eager: runnable, threads: &[], choice: 0 };
         assert!(allowed.contains(&conductor.choose(&point)));

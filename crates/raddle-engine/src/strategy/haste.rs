@@ -11,12 +11,12 @@ const OF: usize = 16;
 
 /// Chooses at random when to ignore that threads ask to go later.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Haste {
+pub(super) struct YieldPolicy {
     /// Drawn when it is first needed, so that searches in which nobody ever asks draw the same threads as ever.
     hasty: Option<usize>,
 }
 
-impl Haste {
+impl YieldPolicy {
     /// Begins an execution.
     pub(super) fn begin(&mut self) {
         self.hasty = None;

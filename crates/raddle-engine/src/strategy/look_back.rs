@@ -8,12 +8,12 @@ const ONE_IN: [usize; 3] = [2, 4, 16];
 
 /// Chooses at random how far back accesses go: mostly not at all.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LookBack {
+pub(super) struct StaleReadPolicy {
     /// Drawn when it is first needed, so that searches in which nothing is ever old draw the same threads as ever.
     one_in: Option<usize>,
 }
 
-impl LookBack {
+impl StaleReadPolicy {
     /// Begins an execution.
     pub(super) fn begin(&mut self) {
         self.one_in = None;

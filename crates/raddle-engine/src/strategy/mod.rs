@@ -11,7 +11,7 @@ mod round_robin;
 mod scripted;
 
 pub use bounded::Bounded;
-pub use conductor::Conductor;
+pub use conductor::PinMainThread;
 pub use pct::Pct;
 pub use pos::Pos;
 pub use random::Random;

@@ -7,8 +7,8 @@
 //! change points, or is two, four or eight times that, by chance: threads that are made to wait go round loops, which makes
 //! executions longer. Threads are given priorities as they first appear.
 
-use super::haste::Haste;
-use super::look_back::LookBack;
+use super::haste::YieldPolicy;
+use super::look_back::StaleReadPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -19,8 +19,8 @@ pub struct Pct {
     seed: u64,
     depth: usize,
     rng: Rng,
-    haste: Haste,
-    look_back: LookBack,
+    haste: YieldPolicy,
+    look_back: StaleReadPolicy,
     /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`], and those of threads that were demoted
     /// below [`CHANGED`].
     priorities: Vec<u64>,
@@ -45,8 +45,8 @@ impl Pct {
             seed,
             depth: depth.max(1),
             rng: Rng::new(seed),
-            haste: Haste::default(),
-            look_back: LookBack::default(),
+            haste: YieldPolicy::default(),
+            look_back: StaleReadPolicy::default(),
             priorities: Vec::new(),
             demoted: 0,
             change_points: Vec::new(),

@@ -4,8 +4,8 @@
 //! pending event that conflicts with the one that ran, are given new ones. Needs neither depth nor length, and samples
 //! partial orders far more evenly than a random walk.
 
-use super::haste::Haste;
-use super::look_back::LookBack;
+use super::haste::YieldPolicy;
+use super::look_back::StaleReadPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -15,8 +15,8 @@ use crate::rng::Rng;
 pub struct Pos {
     seed: u64,
     rng: Rng,
-    haste: Haste,
-    look_back: LookBack,
+    haste: YieldPolicy,
+    look_back: StaleReadPolicy,
     /// Priorities of the threads' pending events; 0 is unknown.
     priorities: Vec<u64>,
 }
@@ -27,8 +27,8 @@ impl Pos {
         Pos {
             seed,
             rng: Rng::new(seed),
-            haste: Haste::default(),
-            look_back: LookBack::default(),
+            haste: YieldPolicy::default(),
+            look_back: StaleReadPolicy::default(),
             priorities: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! Uniform random choice among the threads that can go on.
 
-use super::haste::Haste;
-use super::look_back::LookBack;
+use super::haste::YieldPolicy;
+use super::look_back::StaleReadPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -11,14 +11,19 @@ use crate::rng::Rng;
 pub struct Random {
     seed: u64,
     rng: Rng,
-    haste: Haste,
-    look_back: LookBack,
+    haste: YieldPolicy,
+    look_back: StaleReadPolicy,
 }
 
 impl Random {
     /// The random strategy of this seed.
     pub fn new(seed: u64) -> Random {
-        Random { seed, rng: Rng::new(seed), haste: Haste::default(), look_back: LookBack::default() }
+        Random {
+            seed,
+            rng: Rng::new(seed),
+            haste: YieldPolicy::default(),
+            look_back: StaleReadPolicy::default(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Round robin: each thread runs for a fixed number of choices, then the next in turn. The quantum grows by one with each
 //! execution, until a whole execution fits into it.
 
-use super::look_back::LookBack;
+use super::look_back::StaleReadPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -14,13 +14,19 @@ pub struct RoundRobin {
     longest: usize,
     /// For what threads in turn leave open.
     rng: Rng,
-    look_back: LookBack,
+    look_back: StaleReadPolicy,
 }
 
 impl RoundRobin {
     /// Round robin, beginning with a quantum of one.
     pub fn new() -> RoundRobin {
-        RoundRobin { quantum: 0, left: 0, longest: 0, rng: Rng::new(0), look_back: LookBack::default() }
+        RoundRobin {
+            quantum: 0,
+            left: 0,
+            longest: 0,
+            rng: Rng::new(0),
+            look_back: StaleReadPolicy::default(),
+        }
     }
 }
 

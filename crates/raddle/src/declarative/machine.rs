@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use raddle_engine::global::GLOBAL;
 use raddle_engine::memory::Model;
-use raddle_engine::strategy::Conductor;
+use raddle_engine::strategy::PinMainThread;
 use raddle_engine::trace::Trace;
-use raddle_engine::{Config, Ended, Outcome, Schedule, Search, SearchReport};
+use raddle_engine::{Config, EndedExecution, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::failure::{self, Failure, Kind};
 
@@ -151,7 +151,7 @@ impl Machine<'_> {
         let complaint = RefCell::new(None);
         let switches = Cell::new(0);
         let helped = Cell::new(false);
-        let mut judge = |ended: &Ended<'_>| {
+        let mut judge = |ended: &EndedExecution<'_>| {
             helped.set(helped.get() | (ended.threads > plan.threads.len() + 1));
             switches.set(ended.switches);
             self.judge(plan, ended, &place, &complaint, &config)
@@ -210,7 +210,7 @@ impl Machine<'_> {
         let complaint = RefCell::new(None);
         let mut best = wrong.clone();
         let mut execution = 0;
-        let mut judge = |ended: &Ended<'_>| {
+        let mut judge = |ended: &EndedExecution<'_>| {
             execution += 1;
             let outcome = self.judge(plan, ended, &place, &complaint, &config);
             // Neither right nor wrong: the engine takes them back.
@@ -221,7 +221,7 @@ impl Machine<'_> {
                     | Outcome::Abandoned
                     | Outcome::Exceeded
                     | Outcome::Again
-                    | Outcome::Anew
+                    | Outcome::Restart
             ) {
                 return outcome;
             }
@@ -253,7 +253,7 @@ impl Machine<'_> {
         let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
         let told = RefCell::new(None);
-        let mut judge = |ended: &Ended<'_>| {
+        let mut judge = |ended: &EndedExecution<'_>| {
             let outcome = self.judge(plan, ended, &place, &complaint, &config);
             *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place, &config));
             outcome
@@ -318,7 +318,7 @@ impl Machine<'_> {
         let place = Cell::new(std::ptr::null_mut());
         let complaint = RefCell::new(None);
         let told = RefCell::new(None);
-        let mut judge = |ended: &Ended<'_>| {
+        let mut judge = |ended: &EndedExecution<'_>| {
             let outcome = self.judge(plan, ended, &place, &complaint, &config);
             *told.borrow_mut() = Some(self.tell(plan, ended, &outcome, &place, &config));
             outcome
@@ -345,7 +345,7 @@ impl Machine<'_> {
 
     fn new_search<'c>(&self, config: &'c Config, options: &Options) -> Search<'c> {
         let within = explorer::strategy(options);
-        let mut search = Search::new(config, || Box::new(Conductor::new(within())), classifier(config));
+        let mut search = Search::new(config, || Box::new(PinMainThread::new(within())), classifier(config));
         search.suppress(|| suppress(&options.suppressed, None));
         search
     }
@@ -354,7 +354,7 @@ impl Machine<'_> {
     fn judge(
         &self,
         plan: &Plan,
-        ended: &Ended<'_>,
+        ended: &EndedExecution<'_>,
         place: &Cell<*mut Log>,
         complaint: &RefCell<Option<Complaint>>,
         config: &Config,
@@ -405,7 +405,7 @@ impl Machine<'_> {
         plan.calls().zip(progress).all(|(call, progress)| may_wait(call.operation, progress))
     }
 
-    fn lack_of_progress(&self, plan: &Plan, ended: &Ended<'_>, log: &Log) -> Option<(Kind, String)> {
+    fn lack_of_progress(&self, plan: &Plan, ended: &EndedExecution<'_>, log: &Log) -> Option<(Kind, String)> {
         if self.demands.obstruction_free
             && let Some(thread) = ended.waited
             && let Some(calls) =
@@ -429,7 +429,7 @@ impl Machine<'_> {
     fn tell(
         &self,
         plan: &Plan,
-        ended: &Ended<'_>,
+        ended: &EndedExecution<'_>,
         outcome: &Outcome,
         place: &Cell<*mut Log>,
         config: &Config,

@@ -1,7 +1,7 @@
 //! What the search knows of loops that wait: which reads were in vain, and what threads that wait in loops can still do. What a
 //! round is, [`rounds`](crate::graph::rounds) finds out.
 
-use super::Exhaustive;
+use super::ModelChecker;
 use crate::graph::bound::Waits;
 use crate::graph::event::{Access, Event, EventId, NONE};
 use crate::graph::stored::stored;
@@ -10,7 +10,7 @@ use crate::op::ThreadId;
 
 /// A read that made a thread go round, when it comes after this past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Vain {
+pub(super) struct SpinRead {
     thread: ThreadId,
     past: u64,
     value: u64,
@@ -25,7 +25,7 @@ pub(super) struct Loop {
     proven: bool,
 }
 
-stored!(Vain { thread, past, value });
+stored!(SpinRead { thread, past, value });
 stored!(Loop { length, proven });
 
 /// How threads stand that wait in loops, when nobody can go on.
@@ -39,9 +39,9 @@ pub(crate) enum LoopsAtRest {
     Stuck,
 }
 
-impl Exhaustive {
+impl ModelChecker {
     /// Whether a loop was taken to wait because it gives way, though it may count its rounds.
-    pub(crate) fn has_assumed(&self) -> bool {
+    pub(crate) fn has_unproven_spins(&self) -> bool {
         self.assumed
     }
 
@@ -79,7 +79,7 @@ impl Exhaustive {
 
     pub(super) fn vain_loop(&self, event: &Event, value: u64) -> Option<Loop> {
         let (thread, past) = (event.thread, self.graph().past_of(event.thread));
-        self.vain.get(&Vain { thread, past, value }).copied()
+        self.vain.get(&SpinRead { thread, past, value }).copied()
     }
 
     /// Lets a thread that waits in a loop go on, because nobody else can: one whose loop may have a bound, if there is one.
@@ -130,7 +130,7 @@ impl Exhaustive {
     ///
     /// False if the round is worth keeping: an optimistic attempt that failed, unless the loop, whose `code` may be looked at,
     /// says that it waits.
-    pub(crate) fn learns_vain(
+    pub(crate) fn assume_spin(
         &mut self,
         thread: ThreadId,
         [po, vain]: [u32; 2],
@@ -156,7 +156,7 @@ impl Exhaustive {
         let begun_with = self.begun_with;
         let frame = self.frames.last_mut().expect("an execution has a graph");
         let past = frame.graph.past_of(thread);
-        self.vain.insert(Vain { thread, past, value: read.read }, Loop { length, proven });
+        self.vain.insert(SpinRead { thread, past, value: read.read }, Loop { length, proven });
         self.assumed |= !proven;
         self.again = last as usize >= begun_with || (last as usize) < frame.given;
         if (last as usize) < frame.given {
@@ -187,10 +187,10 @@ impl Exhaustive {
     }
 }
 
-impl Waits for Exhaustive {
+impl Waits for ModelChecker {
     fn waits(&self, event: &Event, value: u64) -> bool {
         let past = self.graph().past_before(event);
-        let in_vain = || self.vain.contains_key(&Vain { thread: event.thread, past, value });
+        let in_vain = || self.vain.contains_key(&SpinRead { thread: event.thread, past, value });
         !event.access.accepts(value) || (!self.is_free(event.thread) && in_vain())
     }
 

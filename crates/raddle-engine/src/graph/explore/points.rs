@@ -3,26 +3,26 @@
 
 use std::rc::Rc;
 
-use super::{Exhaustive, Frame};
-use crate::engine::Checkpoint;
+use super::{Branch, ModelChecker};
+use crate::engine::MachineSnapshot;
 use crate::graph::event::EventId;
 use crate::graph::{counts, places};
 
 /// A point of an execution at which others can begin: those whose graphs begin with the same events.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct Checkpoint {
     /// How many events there were.
     pub(super) made: usize,
     places: places::SoFar,
     counts: counts::SoFar,
     /// Everything else.
-    pub(crate) machine: Checkpoint,
+    pub(crate) machine: MachineSnapshot,
 }
 
 /// At most so many are kept: each is about as large as the memory of an execution.
 const MOST_KEPT: usize = if cfg!(debug_assertions) { 16 } else { 256 };
 
-impl Frame {
+impl Branch {
     /// Whether the event can be made in another way.
     pub(super) fn has_work_at(&self, id: EventId) -> bool {
         // The latest work is that on the latest events.
@@ -40,7 +40,7 @@ impl Frame {
     }
 
     /// Executions then make a few events again.
-    pub(super) fn forget_every_other_point(&mut self, spare: &mut Vec<Rc<Kept>>) {
+    pub(super) fn forget_every_other_point(&mut self, spare: &mut Vec<Rc<Checkpoint>>) {
         let mut goes = false;
         let forgotten = self.kept.extract_if(.., |_| {
             goes = !goes;
@@ -49,14 +49,14 @@ impl Frame {
         spare.extend(forgotten.filter(|kept| Rc::strong_count(kept) == 1));
     }
 
-    pub(super) fn forget_points_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Kept>>) {
+    pub(super) fn forget_points_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Checkpoint>>) {
         while let Some(kept) = self.kept.pop_if(|kept| kept.made > len) {
             spare.extend(Some(kept).filter(|kept| Rc::strong_count(kept) == 1));
         }
     }
 }
 
-impl Exhaustive {
+impl ModelChecker {
     /// Whether the event, which was just made, can be made in another way, so that executions will begin before it.
     pub(crate) fn is_branch(&self, id: EventId) -> bool {
         let frame = self.frames.last().expect("an execution has a graph");
@@ -66,8 +66,8 @@ impl Exhaustive {
     }
 
     /// A point that is not needed any more, to be made another.
-    pub(crate) fn spare_point(&mut self) -> Rc<Kept> {
-        let all = || self.frames.iter().map(Frame::own_points).sum::<usize>();
+    pub(crate) fn spare_point(&mut self) -> Rc<Checkpoint> {
+        let all = || self.frames.iter().map(Branch::own_points).sum::<usize>();
         if self.spare_kept.is_empty() && all() >= MOST_KEPT {
             self.frames.iter_mut().for_each(|frame| frame.forget_every_other_point(&mut self.spare_kept));
         }
@@ -76,7 +76,7 @@ impl Exhaustive {
 
     /// Keeps how everything stands before the latest event, which has this number, for executions that begin with the same ones.
     /// What is not known here is in the point already.
-    pub(crate) fn keep(&mut self, id: EventId, mut point: Rc<Kept>) {
+    pub(crate) fn keep(&mut self, id: EventId, mut point: Rc<Checkpoint>) {
         let kept = Rc::get_mut(&mut point).expect("it is spare");
         kept.made = id as usize;
         self.places.before_latest(&mut kept.places);
@@ -94,7 +94,7 @@ impl Exhaustive {
 
     /// Lets the execution, which has just begun, begin as late as possible: with the events that an earlier one had made at a
     /// point that was kept.
-    pub(crate) fn take_up(&mut self) -> Option<Rc<Kept>> {
+    pub(crate) fn take_up(&mut self) -> Option<Rc<Checkpoint>> {
         let kept = Rc::clone(self.frames.last()?.kept.last()?);
         self.made = kept.made;
         self.places.take_up(&kept.places);
