@@ -19,12 +19,12 @@
 mod access;
 mod along_graph;
 mod checkpoint;
+mod edges;
 mod fair;
 mod flow;
 mod leaks;
-mod links;
-mod remember;
 mod waiting;
+mod weak_memory;
 
 pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
@@ -50,13 +50,13 @@ use crate::isolate::environment::Environment;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::judge::{EndedExecution, Judge};
-use crate::kinds::OutcomeCounts;
 use crate::left_out::LeftOut;
 use crate::liveness::Liveness;
 use crate::memory::Memory;
 use crate::memory::sync::Message;
 use crate::op::{Caller, Pending, ThreadId};
 use crate::os_thread::{OsThread, Turn};
+use crate::outcomes::OutcomeCounts;
 use crate::rng::Rng;
 use crate::schedule::{ALL_POINTS, Schedule};
 use crate::site::{Classify, Code, Site};
@@ -236,7 +236,7 @@ pub struct Engine {
     /// Choices made so far: the thread taken at each point where more than one could go on.
     pub schedule: Vec<ThreadId>,
     /// How far back in modification order accesses went that had a choice.
-    pub look_back: Vec<u16>,
+    pub mo_offsets: Vec<u16>,
     /// Events so far.
     pub steps: u64,
     /// How many of them another execution had made, where this one began.
@@ -346,7 +346,7 @@ impl Engine {
             explorers_turn: Turn::default(),
             request: None,
             schedule: Vec::with_capacity(1024),
-            look_back: Vec::new(),
+            mo_offsets: Vec::new(),
             steps: 0,
             begun_at: 0,
             switches: 0,
@@ -414,7 +414,7 @@ impl Engine {
             (*this).note_crash();
             (*this).record_crash();
             (*this).look_for_leaks();
-            (*this).look_back_along_graph();
+            (*this).validate_completed_graph();
             (*this).kind.set(None);
             let outcome = judge(&(*this).ended());
             (*this).outcome = Some(outcome);
@@ -585,7 +585,7 @@ impl Engine {
         self.spinners.clear();
         self.locking.clear();
         self.schedule.clear();
-        self.look_back.clear();
+        self.mo_offsets.clear();
         if let Some(memory) = &mut self.memory {
             memory.begin();
         }
@@ -641,7 +641,7 @@ impl Engine {
                     .into_iter()
                     .chain(self.schedule.iter().copied())
                     .collect(),
-                look_back: self.look_back.clone(),
+                mo_offsets: self.mo_offsets.clone(),
                 fair_since: self.fair_since(),
                 random: self.random_of_execution(),
                 ..Schedule::default()

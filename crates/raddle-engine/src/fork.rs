@@ -16,7 +16,7 @@ use crate::sys;
 const SHARED: usize = 64 << 20;
 
 /// In place of the current thread: the point is an access that chose how far back it goes.
-const LOOK_BACK: ThreadId = ThreadId::MAX;
+const READS_FROM: ThreadId = ThreadId::MAX;
 
 /// Shared memory in which a child leaves the points of its execution: for each, the current thread, the chosen one, how many
 /// could go on, how many of them would rather than later, which could, and which would.
@@ -102,8 +102,8 @@ impl PointLog {
     }
 
     /// In the child: notes how far back an access went, of so many ways.
-    pub(crate) fn note_look_back(&mut self, choice: usize, ways: usize) {
-        self.note(LOOK_BACK, choice as u16, &[ways as u16], &[]);
+    pub(crate) fn note_reads_from(&mut self, choice: usize, ways: usize) {
+        self.note(READS_FROM, choice as u16, &[ways as u16], &[]);
     }
 
     /// In the child: says how the execution went.
@@ -133,11 +133,11 @@ impl PointLog {
     pub(crate) fn hear(&self, strategy: &mut dyn Strategy) -> Said {
         let header = self.header();
         if !strategy.is_indexed() {
-            let (mut choice, mut look_backs) = (0, 0);
+            let (mut choice, mut reads) = (0, 0);
             for (current, _, runnable, eager) in self.points() {
-                if current == LOOK_BACK {
-                    strategy.look_back(runnable[0].into(), look_backs);
-                    look_backs += 1;
+                if current == READS_FROM {
+                    strategy.choose_reads_from(runnable[0].into(), reads);
+                    reads += 1;
                 } else {
                     strategy.choose(&Point { current, runnable, eager, threads: &[], choice });
                     choice += 1;
@@ -157,12 +157,12 @@ impl PointLog {
 impl PointLog {
     /// In the parent: what the child chose.
     pub(crate) fn schedule(&self) -> Schedule {
-        let chosen = |look_back: bool| {
-            let points = self.points().filter(move |&(current, ..)| (current == LOOK_BACK) == look_back);
+        let chosen = |reads_from: bool| {
+            let points = self.points().filter(move |&(current, ..)| (current == READS_FROM) == reads_from);
             points.map(|(_, chosen, ..)| chosen).collect()
         };
         let fair_since = self.header().fair_since.checked_sub(1);
-        Schedule { threads: chosen(false), look_back: chosen(true), fair_since, ..Schedule::default() }
+        Schedule { threads: chosen(false), mo_offsets: chosen(true), fair_since, ..Schedule::default() }
     }
 
     fn header(&self) -> Header {

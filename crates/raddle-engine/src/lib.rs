@@ -6,7 +6,7 @@
 //! | [`engine`] | the machine: threads, the one place where the next thread is chosen, the loop that runs them |
 //! | [`op`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], `time_stamp`, [`spin`] | waiting: on addresses, on the clock, in loops |
-//! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`lender`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
+//! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`tls_donor`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`fault`], [`race`] | what can be wrong with an access to memory |
@@ -32,13 +32,12 @@ pub mod graph;
 pub mod hooks;
 pub mod isolate;
 pub mod judge;
-mod kinds;
 pub mod left_out;
-pub mod lender;
 mod liveness;
 pub mod memory;
 pub mod op;
 mod os_thread;
+mod outcomes;
 pub mod race;
 pub mod rng;
 pub mod schedule;
@@ -49,12 +48,13 @@ pub mod spin;
 pub mod stack;
 pub mod strategy;
 pub mod sys;
-mod team;
 pub mod thread;
 pub mod time;
 mod time_stamp;
+pub mod tls_donor;
 pub mod trace;
 pub mod turn;
+mod worker_pool;
 
 pub use engine::{Engine, Outcome};
 pub use judge::{EndedExecution, Judge};

@@ -12,7 +12,7 @@ pub struct Schedule {
     /// [`ALL_POINTS`] if threads could change where a handle of an `Arc` is made.
     pub threads: Vec<ThreadId>,
     /// At each access that had a choice (under the exhaustive search, at each access): how far back in modification order it went. 0 is the newest.
-    pub look_back: Vec<u16>,
+    pub mo_offsets: Vec<u16>,
     /// Under the exhaustive search: how each access to a count of references was made, as far as any was an event
     /// (see `graph::counts`).
     pub counts: Vec<u16>,

@@ -17,23 +17,23 @@ use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::ModelChecker;
 use crate::hooks;
 use crate::isolate::borrowed::Borrowed;
-use crate::isolate::bystanders;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
+use crate::isolate::unmanaged_threads;
 use crate::judge::Judge;
-use crate::kinds::{OutcomeCounts, RemoteOutcome};
 use crate::left_out::{LeftOut, Reason};
 use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
 use crate::op::ThreadId;
+use crate::outcomes::{OutcomeCounts, RemoteOutcome};
 use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
 use crate::site::Classify;
 use crate::strategy::{Scripted, Strategy};
-use crate::team::{Forked, Left, WorkerPool};
 use crate::thread::State;
 use crate::trace::{CallFrame, Namer, Trace};
 use crate::turn;
+use crate::worker_pool::{Forked, Left, WorkerPool};
 
 /// What to search and for how long.
 #[derive(Clone, Debug)]
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
             unsafe { (*engine).borrowed = Borrowed::above(callers) };
         }
         if config.roll_back_pages {
-            bystanders::hold();
+            unmanaged_threads::hold();
             let pages = Pages::protect(heap_block);
             // SAFETY: the engine was just made.
             unsafe { (*engine).pages = Some(pages) };
@@ -727,7 +727,7 @@ impl Drop for Search<'_> {
         // SAFETY: the engine was made by `new`; nothing runs on it any more.
         let mut engine = unsafe { Box::from_raw(self.engine) };
         engine.pages = None;
-        bystanders::release();
+        unmanaged_threads::release();
         self.handlers = None;
         set_flag(self.config, true);
         GLOBAL.wants_announcements.set(false);

@@ -17,7 +17,7 @@ use crate::coroutine;
 use crate::engine::{self, Backend, Engine, Outcome};
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
-use crate::isolate::{bystanders, heap};
+use crate::isolate::{heap, unmanaged_threads};
 use crate::op::Caller;
 use crate::sys::PAGE;
 use crate::{time_stamp, trace};
@@ -244,9 +244,9 @@ fn bystander_tries_again(address: usize) -> bool {
         static LAST: Cell<(usize, u32)> = const { Cell::new((0, 0)) };
     }
     let (last, times) = LAST.get();
-    let times = if last == address && !bystanders::are_held() { times + 1 } else { 0 };
+    let times = if last == address && !unmanaged_threads::are_held() { times + 1 } else { 0 };
     LAST.set((address, times));
-    bystanders::stand_still();
+    unmanaged_threads::stand_still();
     times < MOST
 }
 

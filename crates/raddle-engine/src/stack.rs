@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::lender;
 use crate::sys::{self, PAGE};
+use crate::tls_donor;
 
 const STACKS: usize = 0x2200_0000_0000;
 /// The address space of one stack, and its alignment.
@@ -121,17 +121,17 @@ impl SlotStack {
 /// The virtual thread whose stack or thread-locals an address belongs to, if its memory lies in a slot.
 #[inline(always)]
 pub fn owner(address: usize) -> Option<usize> {
-    let (stack, lender) = (address.wrapping_sub(STACKS), address.wrapping_sub(lender::LENDERS));
-    if stack < lender::LENDERS - STACKS {
+    let (stack, lender) = (address.wrapping_sub(STACKS), address.wrapping_sub(tls_donor::LENDERS));
+    if stack < tls_donor::LENDERS - STACKS {
         Some(stack / SLOT)
     } else if lender < LENDERS_LEN {
-        Some(lender / lender::LENDER_STACK)
+        Some(lender / tls_donor::LENDER_STACK)
     } else {
         None
     }
 }
 
-const LENDERS_LEN: usize = lender::LENDER_STACK << 16;
+const LENDERS_LEN: usize = tls_donor::LENDER_STACK << 16;
 
 fn clamp(size: usize) -> usize {
     size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE)

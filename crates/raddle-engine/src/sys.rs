@@ -40,7 +40,7 @@ impl FsBase {
     ///
     /// # Safety
     /// `self` must be what [`FsBase::of_kernel`] returned, or the system call. `base` must be the FS base of a live, parked
-    /// thread (see [`crate::lender`]) or the caller's own, and no reference to a thread-local may be held across the call.
+    /// thread (see [`crate::tls_donor`]) or the caller's own, and no reference to a thread-local may be held across the call.
     #[inline(always)]
     pub unsafe fn set(self, base: usize) {
         // SAFETY: the caller's.

@@ -11,12 +11,12 @@ use crate::graph::FinalDrop;
 use crate::graph::rounds::Rounds;
 use crate::hooks::{Expansion, Hold};
 use crate::isolate::heap;
-use crate::lender::TlsDonor;
 use crate::op::{Pending, ThreadId};
 use crate::os_thread::OsThread;
 use crate::rng::Rng;
 use crate::spin::SpinWatch;
 use crate::stack::SlotStack;
+use crate::tls_donor::TlsDonor;
 use crate::trace::CallFrame;
 
 /// What a POSIX thread runs.

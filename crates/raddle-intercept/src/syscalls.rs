@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_long};
 use raddle_engine::Engine;
 use raddle_engine::global::engine_of_virtual_thread;
 use raddle_engine::hooks;
-use raddle_engine::isolate::bystanders::stand_still;
+use raddle_engine::isolate::unmanaged_threads::stand_still;
 use raddle_engine::sys::raw_syscall;
 use raddle_engine::thread::Wake;
 

@@ -42,7 +42,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
         build: build::identity(program),
         found_by: FoundBy::default(),
         schedule: Schedule(found.schedule.threads.clone()),
-        look_back: Schedule(found.schedule.look_back.clone()),
+        look_back: Schedule(found.schedule.mo_offsets.clone()),
         counts: Schedule(found.schedule.counts.clone()),
         fair_since: found.schedule.fair_since,
         random: found.schedule.random,

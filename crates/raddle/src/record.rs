@@ -45,10 +45,10 @@ fn line(options: &Options, report: &SearchReport) -> String {
         let outcome = format!("{:?}", found.outcome);
         let kind = outcome.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let schedule = &found.schedule;
-        let [threads, look_back, counts] = [&schedule.threads, &schedule.look_back, &schedule.counts]
+        let [threads, mo_offsets, counts] = [&schedule.threads, &schedule.mo_offsets, &schedule.counts]
             .map(|choices| String::from(Schedule(choices.clone())));
         let (execution, steps) = (found.execution, found.steps);
-        format!(" {kind} at {execution} after {steps}: [{threads}] [{look_back}] [{counts}]")
+        format!(" {kind} at {execution} after {steps}: [{threads}] [{mo_offsets}] [{counts}]")
     });
     match failure {
         None if is_cut => format!("{search}: out of time"),

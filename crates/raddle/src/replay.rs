@@ -117,7 +117,7 @@ pub(crate) fn replay_with(
     }
     let schedule = Schedule {
         threads: recorded.schedule.0.clone(),
-        look_back: recorded.look_back.0.clone(),
+        mo_offsets: recorded.look_back.0.clone(),
         counts: recorded.counts.0.clone(),
         fair_since: recorded.fair_since,
         random: recorded.random,

@@ -506,7 +506,7 @@ impl Engine {
 
     /// Takes an execution that passed back if it takes more preemptions than were asked for, or should not have been possible.
     /// Failures are failures.
-    pub(super) fn look_back_along_graph(&mut self) {
+    pub(super) fn validate_completed_graph(&mut self) {
         let Some(graphs) = &mut self.exhaustive else { return };
         if self.outcome != Some(Outcome::Passed) {
             return;
@@ -626,7 +626,7 @@ impl Engine {
             if let Some(next) = graph.set_free() {
                 return Some(next);
             }
-            graph.look_back();
+            graph.enumerate_blocked_reads();
             let loops = graph.loops_at_rest();
             for &thread in &self.runnable {
                 if let Some(address) = graph.awaited(thread) {

@@ -21,10 +21,10 @@ use super::{Engine, Outcome};
 use crate::fault::Fault;
 use crate::isolate::heap::{self, Block};
 use crate::isolate::pages::{self, Pages};
-use crate::lender;
 use crate::op::ThreadId;
 use crate::sys;
 use crate::thread::{State, VThread};
+use crate::tls_donor;
 use crate::trace;
 
 impl Engine {
@@ -130,7 +130,7 @@ pub(super) fn where_handles_are() -> Option<usize> {
     // SAFETY: it is as large as an address, and not used as one.
     let handle = unsafe { mem::transmute_copy::<Thread, usize>(&current) };
     let end = sys::fs_base();
-    let locals = end - lender::tls_size()..end;
+    let locals = end - tls_donor::tls_size()..end;
     let start = locals.start.next_multiple_of(8);
     let at = words(locals).position(|word| (handle..handle + BEHIND).contains(&word))?;
     Some(end - (start + 8 * at))

@@ -25,7 +25,7 @@
 use std::ops::Range;
 
 use super::event::{EventId, NONE};
-use super::stored::Stored;
+use super::save::Stored;
 use super::{ModelChecker, covers};
 use crate::op::ThreadId;
 

@@ -10,7 +10,7 @@
 
 use super::ModelChecker;
 use super::explore::{Branch, WorkItem};
-use super::stored::Stored;
+use super::save::Stored;
 use crate::rng::Rng;
 
 /// What descents came to.

@@ -8,8 +8,8 @@
 //!
 //! Memory is one graph per revisit that is under way, each smaller than an execution, and the work noted on them.
 
-mod loops;
-mod points;
+mod checkpoints;
+mod spin_assumptions;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,16 +19,16 @@ use super::bound::{Bound, Waits};
 use super::counts::Counts;
 use super::estimate::{Estimator, RandomProbe};
 use super::event::{Access, Event, EventId, INIT, NONE};
-use super::places::{Found, Locations};
+use super::locations::{Found, Locations};
 use super::rwlocks::RwLocks;
-use super::stored::{Stored, stored};
+use super::save::{Stored, stored};
 use super::{Graph, Model, Scratch, covers};
 use crate::memory::Touched;
 use crate::op::{Order, ThreadId};
 use crate::schedule::Schedule;
-pub(crate) use loops::LoopsAtRest;
-use loops::{Loop, SpinRead};
-pub(crate) use points::Checkpoint;
+pub(crate) use checkpoints::Checkpoint;
+pub(crate) use spin_assumptions::LoopsAtRest;
+use spin_assumptions::{Loop, SpinRead};
 
 /// What a thread is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -246,7 +246,7 @@ impl ModelChecker {
         for (id, event) in made.enumerate().filter(|(_, event)| !event.waits) {
             schedule.threads.push(self.number_of(event.thread));
             if let Access::Choose(_) = event.access {
-                schedule.look_back.push(event.read as u16);
+                schedule.mo_offsets.push(event.read as u16);
             }
             if event.place == NONE || event.access == Access::Drop {
                 continue;
@@ -256,7 +256,7 @@ impl ModelChecker {
                 false => graph.rank(event.place, id as EventId),
             };
             let newer = graph.co(event.place)[at..].iter().filter(|&&write| (write as usize) < id);
-            schedule.look_back.push(newer.count() as u16);
+            schedule.mo_offsets.push(newer.count() as u16);
         }
         schedule
     }
@@ -784,7 +784,7 @@ impl ModelChecker {
         let mut event = Event::of(request, found);
         let mut rank = 0;
         if let (Access::Choose(ways), Some(script)) = (request.access, &mut self.script) {
-            let way = script.schedule.look_back.get(script.looked_back).copied().unwrap_or(0);
+            let way = script.schedule.mo_offsets.get(script.looked_back).copied().unwrap_or(0);
             script.looked_back += 1;
             if way >= ways {
                 return Err(Answer::Diverged);
@@ -794,7 +794,7 @@ impl ModelChecker {
         if let (Some(found), Some(script)) = (found, &mut self.script)
             && request.access != Access::Drop
         {
-            let back = script.schedule.look_back.get(script.looked_back).copied().unwrap_or(0);
+            let back = script.schedule.mo_offsets.get(script.looked_back).copied().unwrap_or(0);
             script.looked_back += 1;
             let newest = self.graph().co(found.place).len();
             rank = newest.checked_sub(back.into()).ok_or(Answer::Diverged)? + 1;
@@ -930,7 +930,7 @@ impl ModelChecker {
 
     /// Nobody can go on. Looks at what the threads that wait could have done earlier: one of them, and the others only if those
     /// before it did not, so that no execution is met twice.
-    pub(crate) fn look_back(&mut self) {
+    pub(crate) fn enumerate_blocked_reads(&mut self) {
         for mut event in self.waiting.clone().into_iter().flatten() {
             let wait = self.graph().waiting(event.thread);
             self.note_other_sources(event, wait);

@@ -14,26 +14,26 @@ mod counts;
 mod estimate;
 pub(crate) mod event;
 mod explore;
-mod places;
+mod linearise;
+#[cfg(test)]
+mod linearise_tests;
+mod locations;
 mod rc11;
 pub(crate) mod rounds;
 mod rwlocks;
+mod save;
 mod sc;
-mod stored;
 mod symmetry;
 #[cfg(test)]
 mod symmetry_tests;
 #[cfg(test)]
 mod tests;
-mod time;
-#[cfg(test)]
-mod time_tests;
 mod views;
 
 pub(crate) use counts::{Counting, FinalDrop, Purpose, Refinement, Restart};
 pub use explore::ModelChecker;
 pub(crate) use explore::{Answer, Checkpoint, Location, LoopsAtRest, Request};
-pub(crate) use places::NOT_IN_MEMORY;
+pub(crate) use locations::NOT_IN_MEMORY;
 pub(crate) use rwlocks::{LockUse, Locking};
 
 use event::{Access, Event, EventId, INIT, LocationId, NONE};

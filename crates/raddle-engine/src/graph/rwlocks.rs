@@ -15,7 +15,7 @@
 
 use super::ModelChecker;
 use super::counts::{Refinement, Restart};
-use super::stored::stored;
+use super::save::stored;
 use crate::op::ThreadId;
 
 /// How a lock is accessed.

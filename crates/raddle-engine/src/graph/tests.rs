@@ -71,7 +71,7 @@ pub(super) fn run(
             };
             let Some(thread) = thread else {
                 assert!((0..program.len()).all(|t| !left(&t)) || deadlocks, "deadlock");
-                search.look_back();
+                search.enumerate_blocked_reads();
                 break;
             };
             current = thread;

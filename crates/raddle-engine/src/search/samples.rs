@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Search, SearchReport};
 use crate::engine::Outcome;
 use crate::judge::Judge;
-use crate::kinds::Mailbox;
+use crate::outcomes::Mailbox;
 use crate::sys;
 
 impl Search<'_> {

@@ -187,7 +187,7 @@ impl Strategy for Bounded {
         )
     }
 
-    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
+    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
         self.deviate(0, (1..ways as u16).map(|back| (back, false))).into()
     }
 

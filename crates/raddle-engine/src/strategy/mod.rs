@@ -1,18 +1,18 @@
 //! How the next schedule is picked. One file per strategy; all of them implement [`Strategy`].
 
 mod bounded;
-mod conductor;
-mod haste;
-mod look_back;
 mod pct;
+mod pin_main_thread;
 mod pos;
 mod random;
 mod round_robin;
 mod scripted;
+mod stale_reads;
+mod yield_policy;
 
 pub use bounded::Bounded;
-pub use conductor::PinMainThread;
 pub use pct::Pct;
+pub use pin_main_thread::PinMainThread;
 pub use pos::Pos;
 pub use random::Random;
 pub use round_robin::RoundRobin;
@@ -82,7 +82,7 @@ pub trait Strategy {
 
     /// How far back in modification order an access goes that could go to so many places: below `ways`, 0 is the newest.
     /// `choice` accesses had a choice before in this execution.
-    fn look_back(&mut self, ways: usize, choice: usize) -> usize;
+    fn choose_reads_from(&mut self, ways: usize, choice: usize) -> usize;
 
     /// The thread has made many events while others could have gone on, and lets them. It may wait for them, in a loop with effects.
     fn demote(&mut self, _thread: ThreadId) {}

@@ -7,8 +7,8 @@
 //! change points, or is two, four or eight times that, by chance: threads that are made to wait go round loops, which makes
 //! executions longer. Threads are given priorities as they first appear.
 
-use super::haste::YieldPolicy;
-use super::look_back::StaleReadPolicy;
+use super::stale_reads::StaleReadPolicy;
+use super::yield_policy::YieldPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -20,7 +20,7 @@ pub struct Pct {
     depth: usize,
     rng: Rng,
     haste: YieldPolicy,
-    look_back: StaleReadPolicy,
+    stale_reads: StaleReadPolicy,
     /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`], and those of threads that were demoted
     /// below [`CHANGED`].
     priorities: Vec<u64>,
@@ -46,7 +46,7 @@ impl Pct {
             depth: depth.max(1),
             rng: Rng::new(seed),
             haste: YieldPolicy::default(),
-            look_back: StaleReadPolicy::default(),
+            stale_reads: StaleReadPolicy::default(),
             priorities: Vec::new(),
             demoted: 0,
             change_points: Vec::new(),
@@ -79,7 +79,7 @@ impl Strategy for Pct {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
         self.haste.begin();
-        self.look_back.begin();
+        self.stale_reads.begin();
         self.priorities.clear();
         self.demoted = 0;
         self.change_points.clear();
@@ -106,8 +106,8 @@ impl Strategy for Pct {
         chosen
     }
 
-    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
-        self.look_back.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, ways)
     }
 
     fn demote(&mut self, thread: ThreadId) {

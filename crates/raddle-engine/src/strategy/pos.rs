@@ -4,8 +4,8 @@
 //! pending event that conflicts with the one that ran, are given new ones. Needs neither depth nor length, and samples
 //! partial orders far more evenly than a random walk.
 
-use super::haste::YieldPolicy;
-use super::look_back::StaleReadPolicy;
+use super::stale_reads::StaleReadPolicy;
+use super::yield_policy::YieldPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -16,7 +16,7 @@ pub struct Pos {
     seed: u64,
     rng: Rng,
     haste: YieldPolicy,
-    look_back: StaleReadPolicy,
+    stale_reads: StaleReadPolicy,
     /// Priorities of the threads' pending events; 0 is unknown.
     priorities: Vec<u64>,
 }
@@ -28,7 +28,7 @@ impl Pos {
             seed,
             rng: Rng::new(seed),
             haste: YieldPolicy::default(),
-            look_back: StaleReadPolicy::default(),
+            stale_reads: StaleReadPolicy::default(),
             priorities: Vec::new(),
         }
     }
@@ -49,7 +49,7 @@ impl Strategy for Pos {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
         self.haste.begin();
-        self.look_back.begin();
+        self.stale_reads.begin();
         self.priorities.clear();
         true
     }
@@ -70,8 +70,8 @@ impl Strategy for Pos {
         chosen
     }
 
-    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
-        self.look_back.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, ways)
     }
 
     fn is_indexed(&self) -> bool {

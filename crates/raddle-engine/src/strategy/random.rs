@@ -1,7 +1,7 @@
 //! Uniform random choice among the threads that can go on.
 
-use super::haste::YieldPolicy;
-use super::look_back::StaleReadPolicy;
+use super::stale_reads::StaleReadPolicy;
+use super::yield_policy::YieldPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -12,7 +12,7 @@ pub struct Random {
     seed: u64,
     rng: Rng,
     haste: YieldPolicy,
-    look_back: StaleReadPolicy,
+    stale_reads: StaleReadPolicy,
 }
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
             seed,
             rng: Rng::new(seed),
             haste: YieldPolicy::default(),
-            look_back: StaleReadPolicy::default(),
+            stale_reads: StaleReadPolicy::default(),
         }
     }
 }
@@ -31,7 +31,7 @@ impl Strategy for Random {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
         self.haste.begin();
-        self.look_back.begin();
+        self.stale_reads.begin();
         true
     }
 
@@ -41,8 +41,8 @@ impl Strategy for Random {
         threads[self.rng.below(threads.len())]
     }
 
-    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
-        self.look_back.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, ways)
     }
 
     fn is_indexed(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Round robin: each thread runs for a fixed number of choices, then the next in turn. The quantum grows by one with each
 //! execution, until a whole execution fits into it.
 
-use super::look_back::StaleReadPolicy;
+use super::stale_reads::StaleReadPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::rng::Rng;
@@ -14,7 +14,7 @@ pub struct RoundRobin {
     longest: usize,
     /// For what threads in turn leave open.
     rng: Rng,
-    look_back: StaleReadPolicy,
+    stale_reads: StaleReadPolicy,
 }
 
 impl RoundRobin {
@@ -25,7 +25,7 @@ impl RoundRobin {
             left: 0,
             longest: 0,
             rng: Rng::new(0),
-            look_back: StaleReadPolicy::default(),
+            stale_reads: StaleReadPolicy::default(),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Strategy for RoundRobin {
         self.quantum = execution + 1;
         self.left = self.quantum;
         self.rng = Rng::of_execution(0, execution);
-        self.look_back.begin();
+        self.stale_reads.begin();
         execution == 0 || self.quantum <= self.longest as u64 + 1
     }
 
@@ -54,8 +54,8 @@ impl Strategy for RoundRobin {
         point.next_in_turn()
     }
 
-    fn look_back(&mut self, ways: usize, _choice: usize) -> usize {
-        self.look_back.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, ways)
     }
 
     fn end(&mut self, choices: usize) {

@@ -31,8 +31,8 @@ impl Strategy for Scripted {
         self.script.threads.get(point.choice).copied().unwrap_or_else(|| point.default_choice())
     }
 
-    fn look_back(&mut self, _ways: usize, choice: usize) -> usize {
-        self.script.look_back.get(choice).copied().unwrap_or(0).into()
+    fn choose_reads_from(&mut self, _ways: usize, choice: usize) -> usize {
+        self.script.mo_offsets.get(choice).copied().unwrap_or(0).into()
     }
 
     fn is_indexed(&self) -> bool {

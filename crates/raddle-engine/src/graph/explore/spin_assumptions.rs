@@ -4,7 +4,7 @@
 use super::ModelChecker;
 use crate::graph::bound::Waits;
 use crate::graph::event::{Access, Event, EventId, NONE};
-use crate::graph::stored::stored;
+use crate::graph::save::stored;
 use crate::liveness;
 use crate::op::ThreadId;
 

@@ -45,8 +45,8 @@ impl Strategy for PinMainThread {
         }
     }
 
-    fn look_back(&mut self, ways: usize, choice: usize) -> usize {
-        self.within.look_back(ways, choice)
+    fn choose_reads_from(&mut self, ways: usize, choice: usize) -> usize {
+        self.within.choose_reads_from(ways, choice)
     }
 
     fn end(&mut self, choices: usize) {

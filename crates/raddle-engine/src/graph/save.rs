@@ -33,14 +33,14 @@ stored_numbers!(u8, u16, u32, u64, usize);
 /// What is stored of a struct: the fields named. Those named as `without` are not, and begin empty.
 macro_rules! stored {
     ($type:ident { $($field:ident),* $(,)? } $(without $left_out:ident)*) => {
-        impl $crate::graph::stored::Stored for $type {
+        impl $crate::graph::save::Stored for $type {
             fn put(&self, words: &mut Vec<u64>) {
-                $($crate::graph::stored::Stored::put(&self.$field, words);)*
+                $($crate::graph::save::Stored::put(&self.$field, words);)*
             }
 
             fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<$type> {
                 Some($type {
-                    $($field: $crate::graph::stored::Stored::take(words)?,)*
+                    $($field: $crate::graph::save::Stored::take(words)?,)*
                     $($left_out: Default::default(),)*
                 })
             }

@@ -96,7 +96,7 @@ impl Mailbox {
 
     /// Appends a schedule.
     pub(crate) fn append(&self, count: u64, schedule: &Schedule) {
-        let parts = [&schedule.threads, &schedule.look_back, &schedule.counts];
+        let parts = [&schedule.threads, &schedule.mo_offsets, &schedule.counts];
         let mut bytes = count.to_le_bytes().to_vec();
         // No event has the highest number, and no seed is told apart from it.
         [schedule.fair_since, schedule.random]
@@ -157,8 +157,8 @@ fn take_told(rest: &mut &[u8]) -> Option<RemoteOutcome> {
         *rest = after;
         Some(part.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
     };
-    let (threads, look_back, counts) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
-    let schedule = Schedule { threads, look_back, counts, fair_since, random };
+    let (threads, mo_offsets, counts) = (part(lens[0])?, part(lens[1])?, part(lens[2])?);
+    let schedule = Schedule { threads, mo_offsets, counts, fair_since, random };
     Some(RemoteOutcome { count, schedule })
 }
 
@@ -170,7 +170,7 @@ mod tests {
     fn what_is_sent_is_read() {
         let schedule = |thread| Schedule {
             threads: vec![thread; 3],
-            look_back: vec![7],
+            mo_offsets: vec![7],
             fair_since: Some(9).filter(|_| thread == 0),
             random: Some(8).filter(|_| thread != 0),
             ..Schedule::default()

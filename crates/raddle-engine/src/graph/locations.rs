@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::event::{EventId, INIT, LocationId};
-use super::stored::stored;
+use super::save::stored;
 
 /// The addresses that executions use. Kept from one execution to the next.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::S
 use std::time::Duration;
 
 use crate::graph::{ModelChecker, Refinement};
-use crate::kinds::{Mailbox, OutcomeCounts, RemoteOutcome};
 use crate::left_out::LeftOut;
+use crate::outcomes::{Mailbox, OutcomeCounts, RemoteOutcome};
 use crate::schedule::Schedule;
 use crate::search::SearchReport;
 use crate::search::estimate::Prospect;

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use super::{Branch, ModelChecker};
 use crate::engine::MachineSnapshot;
 use crate::graph::event::EventId;
-use crate::graph::{counts, places};
+use crate::graph::{counts, locations};
 
 /// A point of an execution at which others can begin: those whose graphs begin with the same events.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoint {
     /// How many events there were.
     pub(super) made: usize,
-    places: places::SoFar,
+    places: locations::SoFar,
     counts: counts::SoFar,
     /// Everything else.
     pub(crate) machine: MachineSnapshot,

@@ -36,14 +36,14 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn remember_load(&mut self, access: Access) -> u128 {
         self.current().made_sc_rmw = false;
-        self.choosing(|memory, look_back| memory.load(access, look_back))
+        self.choosing(|memory, reads_from| memory.load(access, reads_from))
     }
 
     /// The current thread stores; returns whether memory is to hold the new value.
     #[inline(never)]
     pub(crate) fn remember_store(&mut self, access: Access, value: u128) -> bool {
         self.current().made_sc_rmw = false;
-        self.choosing(|memory, look_back| memory.store(access, value, look_back))
+        self.choosing(|memory, reads_from| memory.store(access, value, reads_from))
     }
 
     /// The current thread modifies what memory holds.
@@ -64,7 +64,9 @@ impl Engine {
         [expected, new]: [u128; 2],
     ) -> u128 {
         self.current().made_sc_rmw = access.order == Order::SeqCst;
-        self.choosing(|memory, look_back| memory.compare_exchange(access, failure, expected, new, look_back))
+        self.choosing(|memory, reads_from| {
+            memory.compare_exchange(access, failure, expected, new, reads_from)
+        })
     }
 
     /// The current thread makes a fence.
@@ -131,33 +133,33 @@ impl Engine {
         if self.follows_graph() {
             return self.take_choice(ways);
         }
-        let choice = self.strategy.look_back(ways.into(), self.look_back.len());
+        let choice = self.strategy.choose_reads_from(ways.into(), self.mo_offsets.len());
         if choice >= usize::from(ways) {
             self.stop(Outcome::Diverged { choice: self.schedule.len() });
         }
         if let Some(log) = &mut self.points {
-            log.note_look_back(choice, ways.into());
+            log.note_reads_from(choice, ways.into());
         }
-        self.look_back.push(choice as u16);
+        self.mo_offsets.push(choice as u16);
         choice as u16
     }
 
     /// Runs an access that may have a choice, and notes what was chosen.
     #[inline]
     fn choosing<T>(&mut self, access: impl FnOnce(&mut Memory, &mut dyn FnMut(usize) -> usize) -> T) -> T {
-        let Engine { memory, strategy, look_back, points, .. } = self;
+        let Engine { memory, strategy, mo_offsets, points, .. } = self;
         let memory = memory.as_mut().expect("the engine remembers");
         let mut diverged = false;
         let result = access(memory, &mut |ways| {
-            let choice = strategy.look_back(ways, look_back.len());
+            let choice = strategy.choose_reads_from(ways, mo_offsets.len());
             if choice >= ways {
                 diverged = true;
                 return 0;
             }
             if let Some(log) = points {
-                log.note_look_back(choice, ways);
+                log.note_reads_from(choice, ways);
             }
-            look_back.push(choice as u16);
+            mo_offsets.push(choice as u16);
             choice
         });
         if diverged {
