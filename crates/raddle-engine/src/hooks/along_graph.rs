@@ -524,7 +524,12 @@ pub(super) fn spawn(engine: &mut Engine, start: Start) -> ThreadId {
 /// The current thread is about to make a thread of a scope.
 pub(super) fn enter_scope(engine: &mut Engine, count: usize, parker: usize) {
     if engine.counts_handles_of_threads() {
-        engine.take_shared_read(SyntheticLocation::Scope(count), Access::Rmw(Rmw::Add, 1), Order::Relaxed);
+        let add = Access::Rmw(Rmw::Add, 1);
+        let running = engine.take_shared_read(SyntheticLocation::Scope(count), add, Order::Relaxed);
+        if running == u64::from(u8::MAX) {
+            // The number has no room for more.
+            engine.stop(Outcome::Unsupported { thread: engine.current_id() });
+        }
     }
     engine.current().enters = Some(Scope { count, parker, left: Left::No });
 }
