@@ -40,7 +40,6 @@ use std::ffi::c_void;
 use std::mem;
 
 use crate::coroutine::{self, Context};
-use crate::fault::Fault;
 use crate::fork::PointLog;
 use crate::futex::Futexes;
 use crate::global::{GLOBAL, MAX_KEYS};
@@ -56,6 +55,7 @@ use crate::memory::Memory;
 use crate::memory::sync::Message;
 use crate::op::{Caller, Pending, ThreadId};
 use crate::os_thread::{OsThread, Turn};
+use crate::outcome::Outcome;
 use crate::outcomes::OutcomeCounts;
 use crate::rng::Rng;
 use crate::schedule::{ALL_POINTS, Schedule};
@@ -65,94 +65,6 @@ use crate::sys;
 use crate::thread::{KeyDestructor, Start, State, Threads, VThread};
 use crate::time::Clock;
 use crate::trace::{self, Action, Namer, SwitchReason, Trace};
-
-/// How an execution ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The closure returned and all threads ended.
-    Passed,
-    /// A panic left the closure, or ended a thread that nobody joined.
-    Panic {
-        /// The thread.
-        thread: ThreadId,
-    },
-    /// No thread can run.
-    Deadlock,
-    /// The threads that are left only spin, and nothing can change that.
-    Livelock,
-    /// The execution did not end, although every thread that could go on did, again and again: see [`fair`].
-    Endless,
-    /// More time than allowed.
-    TimeLimit,
-    /// The closure returned, but threads are left that can never run again.
-    ThreadLeak,
-    /// A signal.
-    Crash {
-        /// The thread that ran.
-        thread: ThreadId,
-        /// The signal's number.
-        signal: i32,
-        /// The address it was about, for memory faults.
-        address: usize,
-    },
-    /// A thread's stack was too small.
-    StackOverflow {
-        /// The thread.
-        thread: ThreadId,
-    },
-    /// Memory was not used as memory may be.
-    Fault(Fault),
-    /// The code under test ended the process.
-    Exit {
-        /// The thread that did.
-        thread: ThreadId,
-        /// The exit code.
-        code: i32,
-    },
-    /// The execution ended well, but its results are wrong: the judge says so.
-    Rejected,
-    /// The strategy asked for a thread that cannot run: the execution is not the one it was made for.
-    Diverged {
-        /// Number of the choice, from 0.
-        choice: usize,
-    },
-    /// Something that the exhaustive search cannot follow: accesses of different sizes to the same memory or of 128 bits, a
-    /// fence in all threads, or a long sleep where other searches can do better.
-    Unsupported {
-        /// The thread that did it.
-        thread: ThreadId,
-    },
-    /// Threads are not alike that are said to be.
-    Asymmetric {
-        /// The thread that showed it.
-        thread: ThreadId,
-    },
-    /// Not a failure: the execution shows nothing that others do not.
-    Abandoned,
-    /// Not a failure: every interleaving that shows the execution takes more preemptions than were asked for.
-    Exceeded,
-    /// Not a failure: something was learned that the execution should have known from the beginning.
-    Again,
-    /// Not a failure: something was learned that the search should have known from the beginning. What it has done so far does
-    /// not count.
-    Restart,
-}
-
-impl Outcome {
-    /// The same outcome of an execution whose threads have other numbers.
-    pub(crate) fn map_thread(mut self, number: impl Fn(ThreadId) -> ThreadId) -> Outcome {
-        match &mut self {
-            Outcome::Panic { thread }
-            | Outcome::Crash { thread, .. }
-            | Outcome::StackOverflow { thread }
-            | Outcome::Exit { thread, .. }
-            | Outcome::Unsupported { thread }
-            | Outcome::Asymmetric { thread } => *thread = number(*thread),
-            _ => {}
-        }
-        self
-    }
-}
 
 /// What virtual threads are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

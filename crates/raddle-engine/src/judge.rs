@@ -1,7 +1,8 @@
 //! The last word on an execution, for those who know more than the engine: whether its results are right.
 
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::op::ThreadId;
+use crate::outcome::Outcome;
 use crate::schedule::Schedule;
 use crate::thread::State;
 use crate::trace::CallFrame;

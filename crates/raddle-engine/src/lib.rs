@@ -9,6 +9,7 @@
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`tls_donor`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
 //! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
+//! | [`outcome`] | how executions end, and which of them do not count |
 //! | [`fault`], [`race`] | what can be wrong with an access to memory |
 //! | [`schedule`], [`strategy`] | the choices that make an execution, and how the next ones are picked |
 //! | [`graph`] | the exhaustive search: execution graphs, memory models |
@@ -37,6 +38,7 @@ mod liveness;
 pub mod memory;
 pub mod op;
 mod os_thread;
+pub mod outcome;
 mod outcomes;
 pub mod race;
 pub mod rng;
@@ -56,10 +58,11 @@ pub mod trace;
 pub mod turn;
 mod worker_pool;
 
-pub use engine::{Engine, Outcome};
+pub use engine::Engine;
 pub use judge::{EndedExecution, Judge};
 pub use left_out::LeftOut;
 pub use op::ThreadId;
+pub use outcome::{Discarded, Outcome};
 pub use schedule::Schedule;
 pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;

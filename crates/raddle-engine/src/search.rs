@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::estimate::Prospect;
-use crate::engine::{Also, Backend, Engine, Limits, Outcome, RaceDetector, Suppress};
+use crate::engine::{Also, Backend, Engine, Limits, RaceDetector, Suppress};
 use crate::fork::{self, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::ModelChecker;
@@ -25,6 +25,7 @@ use crate::left_out::{LeftOut, Reason};
 use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
 use crate::op::ThreadId;
+use crate::outcome::{Discarded, Outcome};
 use crate::outcomes::{OutcomeCounts, RemoteOutcome};
 use crate::schedule::Schedule;
 use crate::signal::{self, Handlers};
@@ -543,8 +544,9 @@ impl<'a> Search<'a> {
             let script = || Box::new(Scripted::new(schedule.clone()));
             let strategy = std::mem::replace(&mut (*self.engine).strategy, script());
             let random = (*self.engine).follow(schedule);
-            let mut outcome = Outcome::Again;
-            while outcome == Outcome::Again || (*self.engine).has_learned_of_sharing() {
+            let mut outcome = Outcome::Discarded(Discarded::Repeat);
+            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_learned_of_sharing()
+            {
                 (*self.engine).strategy = script();
                 if let Some(script) = &mut (*self.engine).exhaustive {
                     script.begin();
@@ -576,18 +578,16 @@ impl<'a> Search<'a> {
         report.steps += engine.steps;
         report.steps_made += engine.steps - engine.begun_at;
         report.switches += engine.switches;
-        if matches!(outcome, Outcome::Again | Outcome::Exceeded) {
+        if let Outcome::Discarded(why) = outcome {
             report.executions -= 1;
-            return None;
-        }
-        if outcome == Outcome::Restart {
-            engine.kinds.clear();
-            (report.executions, report.blocked, report.anew) = (0, 0, true);
-            return None;
-        }
-        if outcome == Outcome::Abandoned {
-            report.executions -= 1;
-            report.blocked += 1;
+            match why {
+                Discarded::Repeat | Discarded::BoundExceeded => {}
+                Discarded::Blocked => report.blocked += 1,
+                Discarded::Restart => {
+                    engine.kinds.clear();
+                    (report.executions, report.blocked, report.anew) = (0, 0, true);
+                }
+            }
             return None;
         }
         self.failure(outcome, execution, body, judge)

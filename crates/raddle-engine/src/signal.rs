@@ -14,11 +14,12 @@ use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::coroutine;
-use crate::engine::{self, Backend, Engine, Outcome};
+use crate::engine::{self, Backend, Engine};
 use crate::fault::{Access, AccessKind, Fault};
 use crate::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::isolate::{heap, unmanaged_threads};
 use crate::op::Caller;
+use crate::outcome::Outcome;
 use crate::sys::PAGE;
 use crate::{time_stamp, trace};
 

@@ -3,11 +3,11 @@
 use std::ffi::{c_int, c_void};
 use std::ops::{Range, RangeInclusive};
 
-use crate::engine::Outcome;
 use crate::fault::{AccessKind, Watch};
 use crate::memory::Touched;
 use crate::memory::clock::Time;
 use crate::op::{Order, Rmw, ThreadId};
+use crate::outcome::Outcome;
 
 /// The events of one execution.
 #[derive(Debug)]

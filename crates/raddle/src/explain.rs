@@ -66,10 +66,7 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
 pub(crate) fn kind(outcome: &Outcome) -> Option<Kind> {
     Some(match outcome {
         Outcome::Passed
-        | Outcome::Abandoned
-        | Outcome::Exceeded
-        | Outcome::Again
-        | Outcome::Restart
+        | Outcome::Discarded(_)
         | Outcome::Diverged { .. }
         | Outcome::Asymmetric { .. }
         | Outcome::Unsupported { .. } => return None,

@@ -6,7 +6,7 @@
 use std::mem;
 use std::ops::{Range, RangeInclusive};
 
-use super::{Engine, Outcome, leaks, waiting};
+use super::{Engine, leaks, waiting};
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::rounds::Round;
 use crate::graph::{
@@ -17,6 +17,7 @@ use crate::isolate::heap;
 use crate::left_out::Reason;
 use crate::liveness::State;
 use crate::op::{Order, ThreadId};
+use crate::outcome::{Discarded, Outcome};
 use crate::sys;
 use crate::thread::{self, Left, Scope, VThread};
 use crate::trace::{self, SwitchReason};
@@ -199,7 +200,7 @@ impl Engine {
     /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
     fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
         if at.is_some_and(|at| self.learns_from_round(pc, access, at.address)) {
-            self.stop(Outcome::Again);
+            self.stop(Outcome::Discarded(Discarded::Repeat));
         }
     }
 
@@ -324,7 +325,7 @@ impl Engine {
     /// The current thread does something that shows when handles of threads are given up.
     pub(crate) fn need_handles_of_threads(&mut self) {
         if self.graph().need_handles_of_threads().is_err() {
-            self.stop(Outcome::Restart);
+            self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
@@ -390,7 +391,7 @@ impl Engine {
         let (thread, drops) = (self.current, SyntheticLocation::Drops(count).address());
         match self.graph().counting(thread, count, drops, purpose) {
             Ok(counting) => counting,
-            Err(Restart) => self.stop(Outcome::Restart),
+            Err(Restart) => self.stop(Outcome::Discarded(Discarded::Restart)),
         }
     }
 
@@ -399,7 +400,7 @@ impl Engine {
         let thread = self.current;
         match self.graph().locking(thread, lock, purpose) {
             Ok(locking) => locking,
-            Err(Restart) => self.stop(Outcome::Restart),
+            Err(Restart) => self.stop(Outcome::Discarded(Discarded::Restart)),
         }
     }
 
@@ -442,7 +443,7 @@ impl Engine {
     /// The current thread counts handles here, by code that the user marked.
     pub(crate) fn mark_count(&mut self, count: usize) {
         if self.graph().mark_count(count).is_err() {
-            self.stop(Outcome::Restart);
+            self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
@@ -463,7 +464,7 @@ impl Engine {
             if let Some(dropping) = self.current().dropping.take_if(|dropping| dropping.count == count)
                 && self.graph().drop_ends(dropping).is_err()
             {
-                self.stop(Outcome::Restart);
+                self.stop(Outcome::Discarded(Discarded::Restart));
             }
         }
     }
@@ -479,7 +480,7 @@ impl Engine {
         if let Some(dropping) = self.current().dropping.take()
             && self.graph().drop_acts(dropping).is_err()
         {
-            self.stop(Outcome::Restart);
+            self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
@@ -513,7 +514,7 @@ impl Engine {
         }
         let mut dropping = self.threads[..self.alive].iter().filter_map(|thread| thread.dropping);
         if dropping.any(|dropping| graphs.drop_ends(dropping).is_err()) {
-            self.outcome = Some(Outcome::Restart);
+            self.outcome = Some(Outcome::Discarded(Discarded::Restart));
             return;
         }
         let ended =
@@ -521,7 +522,7 @@ impl Engine {
         if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| graphs.leader_went_on(thread)) {
             self.outcome = Some(Outcome::Asymmetric { thread });
         } else if !graphs.counts() {
-            self.outcome = Some(Outcome::Exceeded);
+            self.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
         }
     }
 
@@ -640,7 +641,7 @@ impl Engine {
             if self.outcome.is_none() {
                 self.outcome = Some(match loops {
                     LoopsAtRest::None => self.outcome_at_rest(),
-                    LoopsAtRest::Moving => Outcome::Abandoned,
+                    LoopsAtRest::Moving => Outcome::Discarded(Discarded::Blocked),
                     LoopsAtRest::Stuck => Outcome::Livelock,
                 });
                 self.record_last_waits();

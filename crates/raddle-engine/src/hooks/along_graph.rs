@@ -4,13 +4,14 @@ use std::mem;
 
 use super::atomics::trusted_reach;
 use super::{StdCall, at, enter};
-use crate::engine::{Engine, Outcome, SyntheticLocation};
+use crate::engine::{Engine, SyntheticLocation};
 use crate::fault::AccessKind;
 use crate::global::GLOBAL;
 use crate::graph::event::{Access, NONE};
 use crate::graph::{Counting, FinalDrop, Location, LockUse, Purpose};
 use crate::isolate::heap;
 use crate::op::{Caller, Int, Order, Rmw, ThreadId};
+use crate::outcome::Outcome;
 use crate::site::{self, Site};
 use crate::thread::{HandleCounts, Left, Scope, Start, State, Wake};
 use crate::trace::{Action, SwitchReason};

@@ -2,13 +2,14 @@
 
 use super::std_calls::scope_of;
 use super::{along_graph, at, enter, expanded, rwlocks, spurious};
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::fault::AccessKind;
 use crate::graph::event::Access as Step;
 use crate::isolate::heap;
 use crate::left_out::Reason;
 use crate::memory::{Access, Trust};
 use crate::op::{Caller, Effect, Int, Order, Pending, Rmw};
+use crate::outcome::Outcome;
 use crate::site::{self, Site};
 use crate::spin::Read;
 use crate::trace::Action;

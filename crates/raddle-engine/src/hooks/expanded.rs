@@ -6,9 +6,10 @@
 //! ends with what that read.
 
 use super::{along_graph, enter};
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::graph::event::Access;
 use crate::op::{Caller, Int, Order, Rmw};
+use crate::outcome::Outcome;
 
 /// Where a thread is in such a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Waiting at an address, and waking those who do.
 
 use super::{along_graph, at, enter};
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::fault::AccessKind;
 use crate::left_out::Reason;
 use crate::op::{Effect, Pending, ThreadId};
+use crate::outcome::Outcome;
 use crate::thread::{State, Wake};
 use crate::trace::{Action, SwitchReason};
 

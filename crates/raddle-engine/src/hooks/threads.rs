@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use super::{along_graph, enter};
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::global::{GLOBAL, MAX_KEYS};
 use crate::op::{Pending, ThreadId};
+use crate::outcome::Outcome;
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State};
 use crate::trace::{Action, SwitchReason};
 

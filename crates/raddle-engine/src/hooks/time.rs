@@ -1,8 +1,9 @@
 //! Time, and what else an execution would get from outside.
 
 use super::enter;
-use crate::engine::{Engine, Outcome};
+use crate::engine::Engine;
 use crate::left_out::Reason;
+use crate::outcome::Outcome;
 use crate::spin::{CLOCK, Read};
 use crate::thread::State;
 use crate::time::Clock;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use super::{Search, SearchReport};
-use crate::engine::Outcome;
 use crate::judge::Judge;
+use crate::outcome::Outcome;
 use crate::outcomes::Mailbox;
 use crate::sys;
 

@@ -8,7 +8,7 @@ use raddle_engine::global::GLOBAL;
 use raddle_engine::memory::Model;
 use raddle_engine::strategy::PinMainThread;
 use raddle_engine::trace::Trace;
-use raddle_engine::{Config, EndedExecution, Outcome, Schedule, Search, SearchReport};
+use raddle_engine::{Config, Discarded, EndedExecution, Outcome, Schedule, Search, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::failure::{self, Failure, Kind};
 
@@ -213,16 +213,7 @@ impl Machine<'_> {
         let mut judge = |ended: &EndedExecution<'_>| {
             execution += 1;
             let outcome = self.judge(plan, ended, &place, &complaint, &config);
-            // Neither right nor wrong: the engine takes them back.
-            if matches!(
-                outcome,
-                Outcome::Passed
-                    | Outcome::Diverged { .. }
-                    | Outcome::Abandoned
-                    | Outcome::Exceeded
-                    | Outcome::Again
-                    | Outcome::Restart
-            ) {
+            if kind_of(&outcome, &complaint.borrow()).is_none() {
                 return outcome;
             }
             let better = (ended.switches, ended.steps) < (best.switches, best.steps);
@@ -381,7 +372,7 @@ impl Machine<'_> {
         let order = order(config);
         if config.exhaustive && order == Order::RealTime {
             // Made in another order than the one that it stands for.
-            let Some(moments) = ended.moments() else { return Outcome::Abandoned };
+            let Some(moments) = ended.moments() else { return Outcome::Discarded(Discarded::Blocked) };
             log.put_in_order(&moments);
         }
         let verdict = quietly(|| self.verification.borrow_mut().verify(plan, log, order));
