@@ -1,5 +1,9 @@
 //! One virtual thread.
 
+mod graph_driven;
+
+pub(crate) use self::graph_driven::{Expansion, HandleCounts, Hold, Left, Scope, VALUES};
+
 use std::ffi::c_void;
 use std::mem;
 use std::ops::{Deref, DerefMut};
@@ -9,7 +13,6 @@ use crate::coroutine::Context;
 use crate::global::Registers;
 use crate::graph::FinalDrop;
 use crate::graph::rounds::Rounds;
-use crate::hooks::{Expansion, Hold};
 use crate::isolate::heap;
 use crate::op::{Pending, ThreadId};
 use crate::os_thread::OsThread;
@@ -56,31 +59,6 @@ pub enum State {
     /// It has ended.
     Finished,
 }
-
-/// The scope that a thread belongs to, along an execution graph.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scope {
-    /// The address of the number of its threads, by which scopes are told apart.
-    pub(crate) count: usize,
-    /// The word at which the owner of the scope parks.
-    pub(crate) parker: usize,
-    /// Whether the thread has left the scope.
-    pub(crate) left: Left,
-}
-
-/// Whether a thread has left its scope: it has done all that the scope waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// It runs.
-    No,
-    /// It left by this event of the execution graph.
-    By(u32),
-    /// The end of the scope comes after that event.
-    SeenByOwner,
-}
-
-/// The latest counts of handles that `std::thread` made: those of a thread's result are among them when the thread is made.
-pub(crate) type HandleCounts = [usize; 8];
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,20 +10,7 @@ use crate::engine::Engine;
 use crate::graph::event::Access;
 use crate::op::{Caller, Int, Order, Rmw};
 use crate::outcome::Outcome;
-
-/// Where a thread is in such a loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Expansion {
-    /// Not in one.
-    #[default]
-    None,
-    /// Asked: what it made of the first values.
-    Asked(usize, [u128; VALUES]),
-    /// The event was made, and read this.
-    Made(u128),
-}
-
-const VALUES: usize = 4;
+use crate::thread::{Expansion, VALUES};
 
 /// Values of a size of which no two operations make the same, unless they do so of every value.
 fn values(bits: u32) -> [u128; VALUES] {

@@ -1,40 +1,16 @@
 //! Locks of `std::sync::RwLock` along an execution graph: each is taken and given back in one step, as far as others can tell
 //! (see `graph::rwlocks`).
 
-use std::ops::Range;
-
 use super::along_graph::{access_and_check, access_within};
 use super::{at, enter};
 use crate::engine::{Engine, SyntheticLocation};
 use crate::fault::AccessKind;
+use crate::graph::LockUse;
 use crate::graph::event::{Access, RWLOCK_HOLDERS};
-use crate::graph::{LockUse, Locking};
 use crate::op::{Caller, Int, Order, Rmw};
 use crate::site::Site;
+use crate::thread::Hold;
 use crate::trace::Action;
-
-/// A lock of `RwLock` that a thread holds. The word in memory counts all holders, too.
-#[derive(Clone, Debug)]
-pub(crate) struct Hold {
-    pub(crate) lock: usize,
-    shared: bool,
-    /// The gates that it keeps closed.
-    gates: Range<u16>,
-    /// The shares that it consists of; none if the lock is one place.
-    shares: Range<u16>,
-}
-
-impl Hold {
-    fn new(lock: usize, shared: bool, locking: Locking) -> Hold {
-        let Locking { whole, number } = locking;
-        let all = match (whole, shared) {
-            (true, _) => 0..0,
-            (false, true) => number..number + 1,
-            (false, false) => 0..number,
-        };
-        Hold { lock, shared, gates: all.clone(), shares: all }
-    }
-}
 
 /// What unlocking adds to the word.
 const UNLOCK_SHARED: u32 = 1u32.wrapping_neg();
