@@ -23,16 +23,17 @@ mod edges;
 mod fair;
 mod flow;
 mod leaks;
+mod verdict;
 mod waiting;
 mod weak_memory;
 
 pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
 pub(crate) use self::along_graph::SyntheticLocation;
-pub(crate) use self::checkpoint::MachineSnapshot;
 use self::fair::Fair;
 pub(crate) use self::flow::trapped;
 use self::flow::{Flow, coroutine_body, os_thread_body};
+pub use self::verdict::{EndedExecution, Judge, as_it_ended};
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -48,7 +49,6 @@ use crate::isolate::borrowed::Borrowed;
 use crate::isolate::environment::Environment;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
-use crate::judge::{EndedExecution, Judge};
 use crate::left_out::LeftOut;
 use crate::liveness::Liveness;
 use crate::memory::Memory;

@@ -6,7 +6,6 @@
 
 use std::ptr;
 
-use crate::engine::Engine;
 use crate::left_out::LeftOut;
 use crate::op::ThreadId;
 use crate::schedule::Schedule;
@@ -17,6 +16,19 @@ const SHARED: usize = 64 << 20;
 
 /// In place of the current thread: the point is an access that chose how far back it goes.
 const READS_FROM: ThreadId = ThreadId::MAX;
+
+/// The execution of a child, as far as the parent wants to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChildResult {
+    pub(crate) passed: bool,
+    pub(crate) steps: u64,
+    pub(crate) switches: u64,
+    /// The length of its schedule.
+    pub(crate) choices: usize,
+    pub(crate) left_out: LeftOut,
+    /// Since which event it went on fairly.
+    pub(crate) fair_since: Option<u64>,
+}
 
 /// Shared memory in which a child leaves the points of its execution: for each, the current thread, the chosen one, how many
 /// could go on, how many of them would rather than later, which could, and which would.
@@ -107,16 +119,17 @@ impl PointLog {
     }
 
     /// In the child: says how the execution went.
-    pub(crate) fn say(&self, passed: bool, engine: &Engine) {
+    pub(crate) fn say(&self, result: ChildResult) {
+        let ChildResult { passed, steps, switches, choices, left_out, fair_since } = result;
         let header = Header {
             finished: 1,
             passed: passed.into(),
-            steps: engine.steps,
-            switches: engine.switches,
-            choices: engine.schedule.len() as u64,
+            steps,
+            switches,
+            choices: choices as u64,
             points: self.len as u64,
-            left_out: engine.left_out.bits().into(),
-            fair_since: engine.fair_since().map_or(0, |since| since + 1),
+            left_out: left_out.bits().into(),
+            fair_since: fair_since.map_or(0, |since| since + 1),
         };
         // SAFETY: the mapping begins with the header.
         unsafe { self.memory.cast::<Header>().write(header) };

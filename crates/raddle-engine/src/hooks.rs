@@ -17,7 +17,6 @@ mod std_calls;
 mod threads;
 mod time;
 
-pub(crate) use along_graph::code_ended;
 pub use atomics::*;
 pub use environment::*;
 pub use futexes::*;

@@ -2,6 +2,9 @@
 
 pub(crate) mod estimate;
 mod samples;
+mod worker_pool;
+
+use self::worker_pool::{Forked, Left, WorkerPool};
 
 pub use estimate::Effort;
 
@@ -11,8 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::estimate::Prospect;
+use crate::engine::Judge;
 use crate::engine::{Also, Backend, Engine, Limits, RaceDetector, Suppress};
-use crate::fork::{self, PointLog};
+use crate::fork::{self, ChildResult, PointLog};
 use crate::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
 use crate::graph::ModelChecker;
 use crate::hooks;
@@ -20,7 +24,6 @@ use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::isolate::unmanaged_threads;
-use crate::judge::Judge;
 use crate::left_out::{LeftOut, Reason};
 use crate::liveness::Liveness;
 use crate::memory::{Memory, Model};
@@ -34,7 +37,6 @@ use crate::strategy::{Scripted, Strategy};
 use crate::thread::State;
 use crate::trace::{CallFrame, Namer, Trace};
 use crate::turn;
-use crate::worker_pool::{Forked, Left, WorkerPool};
 
 /// What to search and for how long.
 #[derive(Clone, Debug)]
@@ -641,7 +643,15 @@ impl<'a> Search<'a> {
             let passed = self.failure(outcome, execution, body, judge).is_none();
             if let Some(log) = log {
                 // SAFETY: as above.
-                log.say(passed, unsafe { &*self.engine });
+                let engine = unsafe { &*self.engine };
+                log.say(ChildResult {
+                    passed,
+                    steps: engine.steps,
+                    switches: engine.switches,
+                    choices: engine.schedule.len(),
+                    left_out: engine.left_out,
+                    fair_since: engine.fair_since(),
+                });
             }
         });
         // SAFETY: as above.

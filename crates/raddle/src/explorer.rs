@@ -9,9 +9,9 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use raddle_engine::engine::as_it_ended;
 use raddle_engine::global::{GLOBAL, PROBE};
 use raddle_engine::isolate::heap::Policy;
-use raddle_engine::judge::as_it_ended;
 use raddle_engine::memory::Model;
 use raddle_engine::schedule::ALL_POINTS;
 use raddle_engine::search::{Found, Progress};

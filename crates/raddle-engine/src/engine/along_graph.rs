@@ -350,6 +350,19 @@ impl Engine {
         thread.handle_counts.contains(&count) && !of_data && !of_scope
     }
 
+    /// The code of the current thread has ended, and with it all that its scope waits for; destructors of thread-locals follow.
+    pub(super) fn leave_scope(&mut self) {
+        let Some(scope) = self.current().scope else { return };
+        if self.counts_handles_of_threads() {
+            return;
+        }
+        self.take_other_step(Access::LeaveScope, Order::Relaxed, NONE);
+        // The graph may know of events that the thread has not made yet: those of destructors, for which no scope waits.
+        let left = Left::By(self.latest_event());
+        self.current().scope = Some(Scope { left, ..scope });
+        self.unblock_scopes();
+    }
+
     /// Whether threads have yet to leave a scope.
     pub(crate) fn has_threads_in(&self, count: usize) -> bool {
         let is_in = |thread: &VThread| {

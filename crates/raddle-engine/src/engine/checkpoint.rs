@@ -106,7 +106,7 @@ impl Engine {
     fn keep_now(&mut self, id: EventId) {
         let Some(graphs) = &mut self.exhaustive else { return };
         let mut point = graphs.spare_point();
-        let machine = &mut Rc::get_mut(&mut point).expect("it is spare").machine;
+        let machine = Rc::get_mut(&mut point).expect("it is spare").machine_mut();
         let copied = self.copy_to(machine);
         if let Some(graphs) = self.exhaustive.as_mut().filter(|_| copied) {
             graphs.keep(id, point);
@@ -169,7 +169,7 @@ impl Engine {
             keys,
             in_a_row,
             panic,
-        } = &kept.machine;
+        } = kept.machine();
         // SAFETY: what is in it was mapped for threads, which keep it, or before the exploration. No thread runs.
         unsafe { image.write_back() };
         self.alive = threads.len();

@@ -3,7 +3,6 @@
 use super::{Backend, Engine, Outcome};
 use crate::coroutine::{self, Context};
 use crate::global::GLOBAL;
-use crate::hooks;
 use crate::op::ThreadId;
 use crate::os_thread::Turn;
 use crate::thread::{Start, State, Wake};
@@ -223,9 +222,7 @@ unsafe fn run_thread() {
                 let result = routine(argument);
                 GLOBAL.in_engine.set(true);
                 (*engine()).thread(id).result = result;
-                if (*engine()).follows_graph() {
-                    hooks::code_ended(&mut *engine());
-                }
+                (*engine()).leave_scope();
                 GLOBAL.in_engine.set(false);
             }
         }

@@ -535,20 +535,6 @@ pub(super) fn enter_scope(engine: &mut Engine, count: usize, parker: usize) {
     engine.current().enters = Some(Scope { count, parker, left: Left::No });
 }
 
-/// The code of the current thread has ended; destructors of thread-locals follow.
-pub(crate) fn code_ended(engine: &mut Engine) {
-    if engine.counts_handles_of_threads() {
-        return;
-    }
-    if let Some(scope) = engine.current().scope {
-        engine.take_other_step(Access::LeaveScope, Order::Relaxed, NONE);
-        // The graph may know of events that the thread has not made yet: those of destructors, for which no scope waits.
-        let left = Left::By(engine.latest_event());
-        engine.current().scope = Some(Scope { left, ..scope });
-        engine.unblock_scopes();
-    }
-}
-
 /// One of the two handles of a thread's result is about to be given up: by the thread itself, or by the owner of its join handle. Whoever
 /// comes last drops the result, and counts one thread less in its scope.
 pub(super) fn give_up_handle(engine: &mut Engine, thread: ThreadId) {

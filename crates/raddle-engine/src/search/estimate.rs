@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Found, Search, SearchReport};
+use crate::engine::Judge;
 use crate::graph::ModelChecker;
-use crate::judge::Judge;
 
 /// Events of a search before it is first estimated: what ends sooner needs no estimate. Then again after each so many times more,
 /// up to this many: by then it is known, or will not be.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use super::{Search, SearchReport};
-use crate::judge::Judge;
+use crate::engine::Judge;
 use crate::outcome::Outcome;
 use crate::outcomes::Mailbox;
 use crate::sys;

@@ -1,10 +1,10 @@
 //! The points of executions at which others begin, as far as the search decides: which are kept, and with which of them an
 //! execution begins. What a point holds of the machine, the engine copies.
 
+use std::any::Any;
 use std::rc::Rc;
 
 use super::{Branch, ModelChecker};
-use crate::engine::MachineSnapshot;
 use crate::graph::event::EventId;
 use crate::graph::{counts, locations};
 
@@ -15,8 +15,22 @@ pub(crate) struct Checkpoint {
     pub(super) made: usize,
     places: locations::SoFar,
     counts: counts::SoFar,
-    /// Everything else.
-    pub(crate) machine: MachineSnapshot,
+    /// Everything else, which the engine copies; the search does not look at it.
+    machine: Option<Box<dyn Any>>,
+}
+
+impl Checkpoint {
+    /// What the engine has copied.
+    pub(crate) fn machine<M: 'static>(&self) -> &M {
+        let machine = self.machine.as_deref().and_then(<dyn Any>::downcast_ref);
+        machine.expect("the engine copies everything into a checkpoint before it is kept")
+    }
+
+    /// Where the engine copies everything to: what an earlier copy left there is used again.
+    pub(crate) fn machine_mut<M: Default + 'static>(&mut self) -> &mut M {
+        let machine = self.machine.get_or_insert_with(|| Box::<M>::default());
+        machine.downcast_mut().expect("one engine uses a search")
+    }
 }
 
 /// At most so many are kept: each is about as large as the memory of an execution.

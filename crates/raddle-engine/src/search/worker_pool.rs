@@ -8,12 +8,12 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
+use super::SearchReport;
+use super::estimate::Prospect;
 use crate::graph::{ModelChecker, Refinement};
 use crate::left_out::LeftOut;
 use crate::outcomes::{Mailbox, OutcomeCounts, RemoteOutcome};
 use crate::schedule::Schedule;
-use crate::search::SearchReport;
-use crate::search::estimate::Prospect;
 use crate::sys;
 
 /// How many executions a process makes before it forks (again): what is done sooner is not worth a process.

@@ -1,6 +1,6 @@
 //! The last word on an execution, for those who know more than the engine: whether its results are right.
 
-use crate::engine::Engine;
+use super::Engine;
 use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::schedule::Schedule;
