@@ -15,7 +15,7 @@
 //! | [`graph`] | the exhaustive search: execution graphs, memory models |
 //! | `liveness` | whether a thread that went round is where it was: which values its code will still read |
 //! | [`left_out`] | what a search does not try, so that it is not complete |
-//! | [`search`], `fork` | many executions: budgets, workers, processes, the first failure |
+//! | [`search`], `fork`, `outcomes` | many executions: budgets, workers, processes, the first failure, what was counted |
 //! | [`turn`] | one exploration at a time |
 //! | [`trace`] | what one execution did, recorded when it is replayed |
 //! | [`signal`] | crashes and time-outs inside the code under test |
