@@ -30,7 +30,7 @@ const SEARCHES: [(&str, &str, &str); 7] = [
 ];
 
 /// Programs that are drawn anew in each run, so that their searches cannot be compared.
-const RANDOM: [&str; 1] = ["litmus/random/"];
+const RANDOM: [&str; 1] = ["litmus@test:random/"];
 
 /// At most this many differences are printed.
 const MOST: usize = 40;

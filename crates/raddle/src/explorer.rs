@@ -119,13 +119,13 @@ impl Explorer {
         self
     }
 
-    /// Fails executions that make more events than this.
+    /// Limits the events of an execution. One that makes more goes on fairly, and is a livelock if it does not end even so.
     pub fn max_steps(mut self, steps: u64) -> Explorer {
         self.options.max_steps = steps;
         self
     }
 
-    /// Fails executions that take longer than this.
+    /// Limits the time of an execution. One that takes longer goes on fairly, and fails if it does not end even so.
     pub fn time_limit(mut self, limit: Duration) -> Explorer {
         self.options.time_limit = limit;
         self

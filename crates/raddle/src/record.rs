@@ -27,13 +27,10 @@ pub(crate) fn search(options: &Options, report: &SearchReport) {
     written.unwrap_or_else(|error| panic!("raddle: cannot write `{}`: {error}", path.display()));
 }
 
-/// The test binary without the hash of its name, and the test.
+/// The package, the target and the test, as `cargo raddle` knows them.
 fn test() -> String {
-    let binary = std::env::current_exe().unwrap_or_default();
-    let stem = binary.file_stem().unwrap_or_default().to_string_lossy();
-    let name = stem.rsplit_once('-').map_or(&*stem, |(name, _)| name);
-    let package = std::env::var("RADDLE_PACKAGE").unwrap_or_default();
-    format!("{package}/{name}/{}", std::env::var("RADDLE_TEST").unwrap_or_default())
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    format!("{}/{}", variable("RADDLE_PACKAGE"), variable("RADDLE_TEST"))
 }
 
 fn line(options: &Options, report: &SearchReport) -> String {
