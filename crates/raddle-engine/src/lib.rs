@@ -23,43 +23,31 @@
 //! **Invariant:** the engine knows nothing of C symbols, of what operations do, or of contracts. `raddle-intercept` turns intercepted
 //! calls into calls of [`hooks`]; `raddle` turns what comes out into reports.
 
-mod coroutine;
-pub mod engine;
-pub mod fault;
-mod fork;
-pub mod futex;
-pub mod global;
+pub mod detect;
+pub mod execution;
+pub mod exploration;
 pub mod graph;
-pub mod hooks;
+pub mod happens_before;
+pub mod interface;
 pub mod isolate;
 pub mod left_out;
-mod liveness;
-pub mod memory;
+pub mod model_checker;
 pub mod op;
-mod os_thread;
 pub mod outcome;
-mod outcomes;
-pub mod race;
+pub mod platform;
 pub mod rng;
 pub mod schedule;
-pub mod search;
-pub mod signal;
 pub mod site;
-pub mod spin;
-pub mod stack;
+pub mod spinloop;
 pub mod strategy;
-pub mod sys;
 pub mod thread;
-pub mod time;
-mod time_stamp;
-pub mod tls_donor;
 pub mod trace;
-pub mod turn;
+pub mod weak_memory;
 
-pub use engine::{EndedExecution, Engine, Judge};
+pub use execution::{EndedExecution, Engine, Judge};
+pub use exploration::{Config, Found, Search, SearchReport};
 pub use left_out::LeftOut;
 pub use op::ThreadId;
 pub use outcome::{Discarded, Outcome};
 pub use schedule::Schedule;
-pub use search::{Config, Found, Search, SearchReport};
 pub use strategy::Strategy;

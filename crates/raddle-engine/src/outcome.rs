@@ -1,6 +1,6 @@
 //! How executions end.
 
-use crate::fault::Fault;
+use crate::detect::fault::Fault;
 use crate::op::ThreadId;
 
 /// How an execution ended.

@@ -1,9 +1,12 @@
 //! What the code at an address is, decided once per address from debug information.
 //!
 //! Most atomic accesses of a Rust program are not the user's: `std::thread`'s bookkeeping and `Arc`'s counting are inlined
-//! into user code and instrumented with it. [`Site`] tells them apart; [`of`] is one load on the path of an event.
+//! into user code and instrumented with it. [`Site`] tells them apart; an [`Entry`] of the table is one load on the path of an event.
 
-use crate::global::GLOBAL;
+use std::sync::{Mutex, PoisonError};
+
+use crate::platform::global::GLOBAL;
+use crate::platform::{elf, processes};
 
 /// What an access at some code address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +75,11 @@ pub enum Exchange {
     Repeated = 2,
 }
 
+impl Exchange {
+    /// The bits of a table entry for an exchange that is nothing but weak.
+    pub(crate) const WEAK: u8 = (Exchange::Weak as u8) << 4;
+}
+
 /// What is known of the code at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
@@ -100,57 +108,58 @@ impl Code {
 /// already the engine's, so that what it remembers is not rolled back.
 pub type Classify = Box<dyn FnMut(usize) -> Code>;
 
-/// What the access is that was called for by the code returning to `pc`, in the frame at `fp`.
-///
-/// # Safety
-/// `fp` must be the frame pointer of the calling function, compiled with frame pointers.
-#[inline(always)]
-pub unsafe fn of(pc: usize, fp: usize) -> Site {
-    // SAFETY: the caller's promise.
-    unsafe { code_of(pc, fp) }.0
-}
+/// The code of the call that returns to an address, as the table has it. The table has one byte per byte of the program's code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry(*mut u8);
 
-/// [`of`], and whether a compare-exchange there may fail although the place holds what is expected.
-///
-/// # Safety
-/// As for [`of`].
-#[inline(always)]
-pub unsafe fn of_exchange(pc: usize, fp: usize) -> (Site, bool) {
-    // SAFETY: the caller's promise.
-    let (site, exchanges) = unsafe { code_of(pc, fp) };
-    (site, exchanges == (Exchange::Weak as u8) << 4)
-}
-
-/// What the access is, and the kinds of exchanges around it, together.
-#[inline(always)]
-unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
-    let mut exchanges = 0;
-    // A chain of plumbing is three or four functions long; the bound only guards against broken frames.
-    for _ in 0..16 {
+impl Entry {
+    /// None for code outside of the program.
+    #[inline(always)]
+    pub(crate) fn of(pc: usize) -> Option<Entry> {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
-        if offset >= GLOBAL.text_len.get() {
-            return (Site::User, exchanges);
-        }
         // SAFETY: the table has one byte per byte of code.
-        let mut bits = unsafe { GLOBAL.sites.get().add(offset).read() };
-        if bits == Site::Unknown as u8 {
-            bits = look_up(pc).bits();
-            // SAFETY: as above.
-            unsafe { GLOBAL.sites.get().add(offset).write(bits) };
-        }
-        exchanges |= bits & !Code::SITE;
-        // SAFETY: the table holds nothing but what `Code::bits` makes.
-        match unsafe { std::mem::transmute::<u8, Site>(bits & Code::SITE) } {
-            Site::Plumbing => {}
-            site => return (site, exchanges),
-        }
-        // SAFETY: the caller's promise: the frame holds the caller's frame pointer and the return address.
+        (offset < GLOBAL.text_len.get()).then(|| Entry(unsafe { GLOBAL.sites.get().add(offset) }))
+    }
+
+    /// The site, and the kind of exchange in the bits of [`Exchange::WEAK`]. [`Site::Unknown`] before [`Entry::set`].
+    #[inline(always)]
+    pub(crate) fn get(self) -> (Site, u8) {
+        // SAFETY: within the table, which holds nothing but what `Code::bits` makes.
         unsafe {
-            pc = *((fp + 8) as *const usize);
-            fp = *(fp as *const usize);
+            let bits = self.0.read();
+            (std::mem::transmute::<u8, Site>(bits & Code::SITE), bits & !Code::SITE)
         }
     }
-    (Site::User, exchanges)
+
+    pub(crate) fn set(self, code: Code) {
+        // SAFETY: within the table.
+        unsafe { self.0.write(code.bits()) };
+    }
+}
+
+/// Maps the tables, before the first exploration of the process. They are shared: what a forked process finds out, all know.
+pub(crate) fn map_tables() {
+    if !GLOBAL.sites.get().is_null() {
+        return;
+    }
+    let code = elf::code_of_program();
+    let table = || processes::map_shared(code.len().max(1)).cast();
+    GLOBAL.sites.set(table());
+    GLOBAL.looks.set(table());
+    GLOBAL.text_start.set(code.start);
+    GLOBAL.text_len.set(code.len());
+}
+
+/// Empties the table of sites if they were found out when other code was marked as counting references.
+pub(crate) fn forget_sites_unless(counts: &[String]) {
+    static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if *known != counts {
+        known.clear();
+        known.extend_from_slice(counts);
+        // SAFETY: the table has one byte per byte of code, and 0 says that nothing is known.
+        unsafe { GLOBAL.sites.get().write_bytes(0, GLOBAL.text_len.get()) };
+    }
 }
 
 /// How often plain accesses were looked at, by the return address of their announcement: one byte per byte of code.
@@ -194,14 +203,4 @@ impl PlainAccessCounter {
         // SAFETY: as above; it was counted before.
         unsafe { *GLOBAL.looks.get().add(pc - GLOBAL.text_start.get()) = PlainAccessCounter::NO_CONCERN };
     }
-}
-
-#[cold]
-#[inline(never)]
-fn look_up(pc: usize) -> Code {
-    GLOBAL.in_engine.set(true);
-    // SAFETY: only virtual threads come here, while the engine runs; the reference ends with the call.
-    let code = unsafe { (*GLOBAL.engine.get()).classify(pc) };
-    GLOBAL.in_engine.set(false);
-    code
 }

@@ -14,9 +14,10 @@
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use raddle_engine::global::{GLOBAL, Global, PROBE, engine_of_virtual_thread};
-use raddle_engine::hooks::{self};
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface::{self};
 use raddle_engine::op::{Caller, Order, Rmw};
+use raddle_engine::platform::global::{GLOBAL, Global, PROBE};
 
 /// The instructions of one symbol. While loops are watched, what the caller has in registers is noted on the way.
 macro_rules! entry {
@@ -69,7 +70,7 @@ macro_rules! atomics {
                 // SAFETY: instrumented code loads from here.
                 unsafe {
                     match engine_of_virtual_thread() {
-                        Some(engine) => hooks::load(engine, Caller { pc, fp }, place, Order::from_abi(order)),
+                        Some(engine) => interface::load(engine, Caller { pc, fp }, place, Order::from_abi(order)),
                         None => {
                             if place.addr() == (&raw const PROBE).addr() {
                                 GLOBAL.instrumented.set(true);
@@ -84,7 +85,7 @@ macro_rules! atomics {
                 // SAFETY: instrumented code stores here.
                 unsafe {
                     match engine_of_virtual_thread() {
-                        Some(engine) => hooks::store(engine, Caller { pc, fp }, place, value, Order::from_abi(order)),
+                        Some(engine) => interface::store(engine, Caller { pc, fp }, place, value, Order::from_abi(order)),
                         None if order == 5 => (*place.cast::<$atomic>()).store(value, Ordering::SeqCst),
                         None => (*place.cast::<$atomic>()).store(value, Ordering::Release),
                     }
@@ -99,7 +100,7 @@ macro_rules! atomics {
                     match engine_of_virtual_thread() {
                         Some(engine) => {
                             let orders = Order::pair_from_abi(order);
-                            hooks::compare_exchange(engine, Caller { pc, fp }, place, expected, new, orders)
+                            interface::compare_exchange(engine, Caller { pc, fp }, place, expected, new, orders)
                         }
                         None => {
                             let atomic = &*place.cast::<$atomic>();
@@ -144,7 +145,7 @@ macro_rules! atomics {
                             match engine_of_virtual_thread() {
                                 Some(engine) => {
                                     let order = Order::from_abi(order);
-                                    hooks::rmw(engine, Caller { pc, fp }, place, operand, Rmw::$op, order)
+                                    interface::rmw(engine, Caller { pc, fp }, place, operand, Rmw::$op, order)
                                 }
                                 None => native!($op, &*place.cast::<$atomic>(), operand),
                             }
@@ -228,7 +229,7 @@ mod bits128 {
         // SAFETY: instrumented code loads from here.
         unsafe {
             match engine_of_virtual_thread() {
-                Some(engine) => hooks::load(engine, UNKNOWN, place, Order::from_abi(order)),
+                Some(engine) => interface::load(engine, UNKNOWN, place, Order::from_abi(order)),
                 None => native_compare_exchange(place.cast_mut(), 0, 0),
             }
         }
@@ -239,7 +240,7 @@ mod bits128 {
         // SAFETY: instrumented code stores here.
         unsafe {
             match engine_of_virtual_thread() {
-                Some(engine) => hooks::store(engine, UNKNOWN, place, value, Order::from_abi(order)),
+                Some(engine) => interface::store(engine, UNKNOWN, place, value, Order::from_abi(order)),
                 None => _ = native_rmw(place, value, Rmw::Swap),
             }
         }
@@ -258,7 +259,7 @@ mod bits128 {
             match engine_of_virtual_thread() {
                 Some(engine) => {
                     let orders = [order, failure].map(Order::from_abi);
-                    hooks::compare_exchange(engine, UNKNOWN, place, expected, new, orders)
+                    interface::compare_exchange(engine, UNKNOWN, place, expected, new, orders)
                 }
                 None => native_compare_exchange(place, expected, new),
             }
@@ -273,7 +274,7 @@ mod bits128 {
                 unsafe {
                     match engine_of_virtual_thread() {
                         Some(engine) => {
-                            hooks::rmw(engine, UNKNOWN, place, operand, Rmw::$op, Order::from_abi(order))
+                            interface::rmw(engine, UNKNOWN, place, operand, Rmw::$op, Order::from_abi(order))
                         }
                         None => native_rmw(place, operand, Rmw::$op),
                     }
@@ -337,7 +338,7 @@ unsafe extern "C" fn __tsan_atomic_thread_fence() {
 unsafe extern "C" fn fence(order: u32, pc: usize, fp: usize) {
     match engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
-        Some(engine) => unsafe { hooks::fence(engine, Caller { pc, fp }, Order::from_abi(order)) },
+        Some(engine) => unsafe { interface::fence(engine, Caller { pc, fp }, Order::from_abi(order)) },
         None => match Order::from_abi(order) {
             Order::Relaxed => {}
             _ => std::sync::atomic::fence(Ordering::SeqCst),
@@ -349,7 +350,7 @@ unsafe extern "C" fn fence(order: u32, pc: usize, fp: usize) {
 extern "C" fn __tsan_atomic_signal_fence(order: u32) {
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::compiler_fence(engine, Order::from_abi(order)) };
+        unsafe { interface::compiler_fence(engine, Order::from_abi(order)) };
     }
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Barrier, OnceLock};
 
-use raddle_engine::hooks::StdCall;
+use raddle_engine::interface::StdCall;
 
 const WORDS: usize = size_of::<Barrier>() / size_of::<usize>();
 

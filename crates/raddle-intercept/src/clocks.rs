@@ -2,9 +2,9 @@
 
 use std::ffi::c_int;
 
-use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::hooks;
-use raddle_engine::sys::raw_syscall;
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
+use raddle_engine::platform::sys::raw_syscall;
 
 /// A point or span of time in nanoseconds.
 pub(crate) fn nanoseconds(time: &libc::timespec) -> u64 {
@@ -26,9 +26,9 @@ unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::time
         let Some(engine) = engine_of_virtual_thread() else {
             return real_clock_gettime(clock, time);
         };
-        let mut now = hooks::monotonic_time(engine, clock_gettime as *const () as usize);
+        let mut now = interface::monotonic_time(engine, clock_gettime as *const () as usize);
         if is_real_time(clock) {
-            now = hooks::real_time(now);
+            now = interface::real_time(now);
         }
         time.write(timespec(now));
         0
@@ -77,11 +77,11 @@ unsafe extern "C" fn clock_nanosleep(
         };
         let time = nanoseconds(&*time);
         let deadline = match (flags & libc::TIMER_ABSTIME != 0, is_real_time(clock)) {
-            (false, _) => hooks::monotonic_time(engine, 0) + time,
+            (false, _) => interface::monotonic_time(engine, 0) + time,
             (true, false) => time,
-            (true, true) => hooks::from_real_time(time),
+            (true, true) => interface::from_real_time(time),
         };
-        hooks::sleep_until(engine, deadline);
+        interface::sleep_until(engine, deadline);
         0
     }
 }
@@ -93,7 +93,7 @@ unsafe fn real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) 
         std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
     let mut real = REAL.load(std::sync::atomic::Ordering::Relaxed);
     if real.is_null() {
-        real = raddle_engine::sys::real_symbol(c"clock_gettime");
+        real = raddle_engine::platform::sys::real_symbol(c"clock_gettime");
         REAL.store(real, std::sync::atomic::Ordering::Relaxed);
     }
     // SAFETY: the symbol has this type; the rest is the caller's.

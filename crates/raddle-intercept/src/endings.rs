@@ -7,14 +7,15 @@
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
-use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::{ThreadId, hooks, sys};
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::platform::sys;
+use raddle_engine::{ThreadId, interface};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn abort() -> ! {
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::end_process(engine, Some(libc::SIGABRT), 0) }
+        unsafe { interface::end_process(engine, Some(libc::SIGABRT), 0) }
     }
     // SAFETY: the C library's function never returns.
     unsafe {
@@ -27,7 +28,7 @@ unsafe extern "C" fn abort() -> ! {
 unsafe extern "C" fn exit(code: c_int) -> ! {
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::end_process(engine, None, code) }
+        unsafe { interface::end_process(engine, None, code) }
     }
     // SAFETY: the C library's function never returns.
     unsafe {
@@ -102,9 +103,9 @@ unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut c_void) -> c_
     // SAFETY: the contract of `_Unwind_RaiseException`, which is passed on.
     unsafe {
         if let Some(engine) = engine_of_virtual_thread()
-            && handlers_on_stack(exception, hooks::current_stack(engine)) <= OUTERMOST
+            && handlers_on_stack(exception, interface::current_stack(engine)) <= OUTERMOST
         {
-            hooks::panic_ends_thread(engine);
+            interface::panic_ends_thread(engine);
         }
         let real = sys::real_symbol(c"_Unwind_RaiseException");
         std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*mut c_void) -> c_int>(real)(exception)

@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::{hooks, sys};
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
+use raddle_engine::platform::sys;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setenv(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
@@ -15,7 +16,7 @@ unsafe extern "C" fn setenv(name: *const c_char, value: *const c_char, overwrite
             return real(name, value, overwrite);
         };
         let Some(name) = checked(name) else { return -1 };
-        hooks::set_variable(engine, name, Some(CStr::from_ptr(value).to_bytes()), overwrite != 0);
+        interface::set_variable(engine, name, Some(CStr::from_ptr(value).to_bytes()), overwrite != 0);
         0
     }
 }
@@ -29,7 +30,7 @@ unsafe extern "C" fn unsetenv(name: *const c_char) -> c_int {
             return std::mem::transmute::<*mut c_void, Real>(sys::real_symbol(c"unsetenv"))(name);
         };
         let Some(name) = checked(name) else { return -1 };
-        hooks::set_variable(engine, name, None, true);
+        interface::set_variable(engine, name, None, true);
         0
     }
 }
@@ -44,8 +45,8 @@ unsafe extern "C" fn putenv(entry: *mut c_char) -> c_int {
         };
         let text = CStr::from_ptr(entry).to_bytes();
         match text.iter().position(|&byte| byte == b'=') {
-            Some(end) => hooks::set_variable(engine, &text[..end], Some(&text[end + 1..]), true),
-            None => hooks::set_variable(engine, text, None, true),
+            Some(end) => interface::set_variable(engine, &text[..end], Some(&text[end + 1..]), true),
+            None => interface::set_variable(engine, text, None, true),
         }
         0
     }
@@ -59,7 +60,7 @@ unsafe extern "C" fn clearenv() -> c_int {
             type Real = unsafe extern "C" fn() -> c_int;
             return std::mem::transmute::<*mut c_void, Real>(sys::real_symbol(c"clearenv"))();
         };
-        hooks::clear_variables(engine);
+        interface::clear_variables(engine);
         0
     }
 }

@@ -1,7 +1,7 @@
 //! The C symbols that the program calls and Raddle answers.
 //!
 //! Linking this crate puts its definitions before the C library's. On a thread that is not part of an exploration each of
-//! them passes straight on; on a virtual thread it becomes a call of [`raddle_engine::hooks`].
+//! them passes straight on; on a virtual thread it becomes a call of [`raddle_engine::interface`].
 //!
 //! | module | symbols |
 //! |---|---|
@@ -38,6 +38,6 @@ pub mod threads;
 /// explores.
 pub fn link() {
     std_calls::look_at_std();
-    raddle_engine::global::GLOBAL.announcements.set(plain::ANNOUNCEMENTS);
-    raddle_engine::global::GLOBAL.attempts.set(atomics::ATTEMPTS);
+    raddle_engine::platform::global::GLOBAL.announcements.set(plain::ANNOUNCEMENTS);
+    raddle_engine::platform::global::GLOBAL.attempts.set(atomics::ATTEMPTS);
 }

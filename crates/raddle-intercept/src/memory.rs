@@ -14,10 +14,11 @@ use std::alloc::Layout;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
-use raddle_engine::hooks;
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
 use raddle_engine::isolate::heap::{self, Refusal, Source};
-use raddle_engine::sys::raw_syscall;
+use raddle_engine::platform::global::GLOBAL;
+use raddle_engine::platform::sys::raw_syscall;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap(
@@ -37,7 +38,7 @@ unsafe extern "C" fn mmap(
             return libc::MAP_FAILED;
         }
         if let Some(engine) = engine_of_virtual_thread() {
-            hooks::mapped(engine, mapped as usize, len);
+            interface::mapped(engine, mapped as usize, len);
         }
         mapped as *mut c_void
     }
@@ -61,7 +62,7 @@ unsafe extern "C" fn munmap(address: *mut c_void, len: usize) -> c_int {
     // SAFETY: the contract of `munmap`.
     unsafe {
         if let Some(engine) = engine_of_virtual_thread()
-            && !hooks::may_unmap(engine, address.addr(), len)
+            && !interface::may_unmap(engine, address.addr(), len)
         {
             return 0;
         }
@@ -123,7 +124,7 @@ fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::allocated(engine, block.addr(), size) };
+        unsafe { interface::allocated(engine, block.addr(), size) };
     }
     block
 }
@@ -191,7 +192,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
         if heap::owns(block.addr()) {
             GLOBAL.last_announced.set(0);
             if let Some(engine) = engine_of_virtual_thread().filter(|_| heap::is_of_execution(block.addr())) {
-                hooks::freeing(engine, block.addr());
+                interface::freeing(engine, block.addr());
             }
             if let Err(refusal) = heap::free(block.cast()) {
                 refuse(block.addr(), refusal);
@@ -199,7 +200,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
         } else if heap::source() == Source::Process {
             __libc_free(block);
         } else if let Some(engine) = engine_of_virtual_thread() {
-            hooks::foreign_free(engine, block.addr());
+            interface::foreign_free(engine, block.addr());
         }
     }
 }
@@ -209,7 +210,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
 fn refuse(address: usize, refusal: Refusal) {
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::bad_free(engine, address, refusal) }
+        unsafe { interface::bad_free(engine, address, refusal) }
     }
 }
 

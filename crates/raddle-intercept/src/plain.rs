@@ -9,12 +9,13 @@
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
-use raddle_engine::fault::AccessKind;
-use raddle_engine::global::{GLOBAL, Global, LINE, LINES, PROBE, engine_of_virtual_thread};
-use raddle_engine::hooks::{self};
+use raddle_engine::detect::fault::AccessKind;
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface::{self};
 use raddle_engine::op::Caller;
+use raddle_engine::platform::global::{GLOBAL, Global, LINE, LINES, PROBE};
+use raddle_engine::platform::stack::SLOT;
 use raddle_engine::site::PlainAccessCounter;
-use raddle_engine::stack::SLOT;
 
 /// Symbols that announce an access of a fixed size: `rdi` place; `rsi` pc and `rdx` fp are added.
 macro_rules! announcements {
@@ -66,7 +67,7 @@ macro_rules! announcements {
                 looks = const std::mem::offset_of!(Global, looks),
                 no_concern = const PlainAccessCounter::NO_CONCERN,
                 last = const std::mem::offset_of!(Global, last_announced),
-                key = const hooks::announcement(0, $size, AccessKind::$kind),
+                key = const interface::announcement(0, $size, AccessKind::$kind),
                 check = sym access::<$size, { AccessKind::$kind as u8 }>,
             )
         }
@@ -95,8 +96,8 @@ unsafe extern "C" fn access<const SIZE: usize, const KIND: u8>(place: usize, pc:
     if let Some(engine) = engine_of_virtual_thread() {
         let kind = if KIND == AccessKind::Read as u8 { AccessKind::Read } else { AccessKind::Write };
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::plain(engine, Caller { pc, fp }, place, SIZE, kind) };
-        GLOBAL.last_announced.set(hooks::announcement(place, SIZE, kind));
+        unsafe { interface::plain(engine, Caller { pc, fp }, place, SIZE, kind) };
+        GLOBAL.last_announced.set(interface::announcement(place, SIZE, kind));
     }
 }
 
@@ -106,7 +107,7 @@ macro_rules! volatile {
         unsafe extern "C" fn $name(place: usize) {
             match engine_of_virtual_thread() {
                 // SAFETY: a virtual thread of the running engine.
-                Some(engine) => unsafe { hooks::volatile(engine, place, $size, AccessKind::$kind) },
+                Some(engine) => unsafe { interface::volatile(engine, place, $size, AccessKind::$kind) },
                 None if place == (&raw const PROBE).addr() => GLOBAL.announced.set(true),
                 None => {}
             }
@@ -200,7 +201,7 @@ unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.
-        unsafe { hooks::plain(engine, caller, place, len, kind) };
+        unsafe { interface::plain(engine, caller, place, len, kind) };
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::channel;
 use std::thread::{self, Scope};
 
-use raddle_engine::hooks::StdCall;
+use raddle_engine::interface::StdCall;
 
 use crate::std_calls::{inner, parker};
 

@@ -5,8 +5,9 @@ use std::sync::{Once, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
 
-use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
-use raddle_engine::hooks::{self, StdCall};
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface::{self, StdCall};
+use raddle_engine::platform::global::GLOBAL;
 
 use crate::{barrier, scope, stdio};
 
@@ -30,7 +31,7 @@ unsafe extern "C" fn __raddle_std_call(
     const GO_ON: Answer = Answer { made: 0, result: 0 };
     let Some(engine) = engine_of_virtual_thread() else { return GO_ON };
     // SAFETY: a virtual thread of the running engine.
-    let now = || unsafe { hooks::now(engine) };
+    let now = || unsafe { interface::now(engine) };
     let after = |seconds: u64, nanoseconds: u64| {
         let time = Duration::new(seconds, nanoseconds as u32).as_nanos();
         now().saturating_add(u64::try_from(time).unwrap_or(u64::MAX))
@@ -80,7 +81,7 @@ unsafe extern "C" fn __raddle_std_call(
         _ => return GO_ON,
     };
     // SAFETY: the arguments are those of the function.
-    match unsafe { hooks::std_call(engine, call) } {
+    match unsafe { interface::std_call(engine, call) } {
         Some(result) => Answer { made: 1, result },
         None => GO_ON,
     }
@@ -90,7 +91,7 @@ unsafe extern "C" fn __raddle_std_call(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __raddle_once_begins(once: *mut u32, copy: *mut u32) -> *mut u32 {
     // SAFETY: a virtual thread of the running engine, and its arguments.
-    engine_of_virtual_thread().map_or(once, |engine| unsafe { hooks::once_begins(engine, once, copy) })
+    engine_of_virtual_thread().map_or(once, |engine| unsafe { interface::once_begins(engine, once, copy) })
 }
 
 /// Called after `Once::call`, also when a panic leaves it, with what was called.
@@ -98,7 +99,7 @@ unsafe extern "C" fn __raddle_once_begins(once: *mut u32, copy: *mut u32) -> *mu
 unsafe extern "C" fn __raddle_once_ends(once: *mut u32, called: *mut u32) {
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: a virtual thread of the running engine, and its arguments.
-        unsafe { hooks::once_ends(engine, once, called) };
+        unsafe { interface::once_ends(engine, once, called) };
     }
 }
 
@@ -107,7 +108,7 @@ unsafe extern "C" fn __raddle_once_ends(once: *mut u32, called: *mut u32) {
 unsafe extern "C" fn __raddle_once_waits(once: *mut u32, copy: *mut u32, force: bool) -> *mut u32 {
     let Some(engine) = engine_of_virtual_thread() else { return once };
     // SAFETY: a virtual thread of the running engine, and its arguments.
-    unsafe { hooks::once_waits(engine, once, copy, force, once_states()) }
+    unsafe { interface::once_waits(engine, once, copy, force, once_states()) }
 }
 
 /// What a `Once` holds before anybody has called it, and when it is complete.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 use std::thread::{self, ThreadId};
 
-use raddle_engine::hooks::StdCall;
+use raddle_engine::interface::StdCall;
 
 /// Where the parts of a `ReentrantLock` are: offsets in words of 32 bits.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use std::ffi::{c_int, c_long};
 
 use raddle_engine::Engine;
-use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::hooks;
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
 use raddle_engine::isolate::unmanaged_threads::stand_still;
-use raddle_engine::sys::raw_syscall;
+use raddle_engine::platform::sys::raw_syscall;
 use raddle_engine::thread::Wake;
 
 use crate::clocks::nanoseconds;
@@ -66,16 +66,16 @@ unsafe fn virtual_syscall(engine: *mut Engine, number: c_long, args: [c_long; 6]
             libc::SYS_futex => Some(futex(engine, args)),
             libc::SYS_getrandom => {
                 let buffer = std::slice::from_raw_parts_mut(args[0] as *mut u8, args[1] as usize);
-                hooks::fill_random(engine, buffer);
+                interface::fill_random(engine, buffer);
                 Some(args[1])
             }
             libc::SYS_membarrier => {
-                hooks::membarrier(engine);
+                interface::membarrier(engine);
                 None
             }
-            libc::SYS_gettid => Some(FIRST_TID + c_long::from(hooks::current_stack(engine).0)),
+            libc::SYS_gettid => Some(FIRST_TID + c_long::from(interface::current_stack(engine).0)),
             libc::SYS_sched_yield => {
-                hooks::yield_now(engine, 0);
+                interface::yield_now(engine, 0);
                 Some(0)
             }
             _ => None,
@@ -95,23 +95,23 @@ unsafe fn futex(engine: *mut Engine, [address, op, value, timeout, second, mask]
         match op as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
             libc::FUTEX_WAIT => {
                 let deadline =
-                    timeout.as_ref().map(|time| hooks::monotonic_time(engine, 0) + nanoseconds(time));
-                waited(hooks::futex_wait(engine, place, value as u32, !0, deadline))
+                    timeout.as_ref().map(|time| interface::monotonic_time(engine, 0) + nanoseconds(time));
+                waited(interface::futex_wait(engine, place, value as u32, !0, deadline))
             }
             libc::FUTEX_WAIT_BITSET => {
                 let deadline = timeout.as_ref().map(|time| match real_time {
-                    true => hooks::from_real_time(nanoseconds(time)),
+                    true => interface::from_real_time(nanoseconds(time)),
                     false => nanoseconds(time),
                 });
-                waited(hooks::futex_wait(engine, place, value as u32, mask as u32, deadline))
+                waited(interface::futex_wait(engine, place, value as u32, mask as u32, deadline))
             }
-            libc::FUTEX_WAKE => hooks::futex_wake(engine, place.addr(), value as u32, !0).into(),
+            libc::FUTEX_WAKE => interface::futex_wake(engine, place.addr(), value as u32, !0).into(),
             libc::FUTEX_WAKE_BITSET => {
-                hooks::futex_wake(engine, place.addr(), value as u32, mask as u32).into()
+                interface::futex_wake(engine, place.addr(), value as u32, mask as u32).into()
             }
             libc::FUTEX_CMP_REQUEUE if place.read_volatile() != mask as u32 => -c_long::from(libc::EAGAIN),
             libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => {
-                let (woken, moved) = hooks::futex_requeue(
+                let (woken, moved) = interface::futex_requeue(
                     engine,
                     place.addr(),
                     second as usize,

@@ -2,10 +2,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::hooks;
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
 use raddle_engine::op::ThreadId;
-use raddle_engine::sys;
+use raddle_engine::platform::sys;
 use raddle_engine::thread::{KeyDestructor, StartRoutine};
 
 /// The handle of the virtual thread with number 0; no pointer that `pthread_create` returns lies there.
@@ -40,7 +40,7 @@ unsafe extern "C" fn pthread_create(
         match engine_of_virtual_thread() {
             Some(engine) => {
                 // The handle is written first: the new thread may run before this call returns.
-                let thread = hooks::spawn(engine, routine, argument, |thread| out.write(handle(thread)));
+                let thread = interface::spawn(engine, routine, argument, |thread| out.write(handle(thread)));
                 debug_assert_eq!(thread_of(out.read()), Some(thread));
                 0
             }
@@ -61,7 +61,7 @@ unsafe extern "C" fn pthread_join(thread: libc::pthread_t, result: *mut *mut c_v
     // SAFETY: the contract of `pthread_join`.
     unsafe {
         match (engine_of_virtual_thread(), thread_of(thread)) {
-            (Some(engine), Some(thread)) => match hooks::join(engine, thread) {
+            (Some(engine), Some(thread)) => match interface::join(engine, thread) {
                 Some(value) => {
                     if !result.is_null() {
                         result.write(value);
@@ -81,7 +81,7 @@ unsafe extern "C" fn pthread_detach(thread: libc::pthread_t) -> c_int {
     unsafe {
         match (engine_of_virtual_thread(), thread_of(thread)) {
             (Some(engine), Some(thread)) => {
-                hooks::detach(engine, thread);
+                interface::detach(engine, thread);
                 0
             }
             _ => real!(c"pthread_detach", fn(libc::pthread_t) -> c_int, thread),
@@ -96,7 +96,7 @@ unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *const c_
         match engine_of_virtual_thread() {
             // std names a thread from within, where `pthread_self` is the lender's.
             Some(engine) => {
-                hooks::name_thread(engine, &CStr::from_ptr(name).to_string_lossy());
+                interface::name_thread(engine, &CStr::from_ptr(name).to_string_lossy());
                 0
             }
             None => real!(c"pthread_setname_np", fn(libc::pthread_t, *const c_char) -> c_int, thread, name),
@@ -114,7 +114,7 @@ unsafe extern "C" fn pthread_getattr_np(
     unsafe {
         match engine_of_virtual_thread() {
             Some(engine) => {
-                let (_, bottom, len) = hooks::current_stack(engine);
+                let (_, bottom, len) = interface::current_stack(engine);
                 libc::pthread_attr_init(attributes);
                 libc::pthread_attr_setstack(attributes, bottom as *mut c_void, len)
             }
@@ -156,7 +156,7 @@ unsafe extern "C" fn sched_yield_from(pc: usize) -> c_int {
     // SAFETY: no arguments.
     unsafe {
         match engine_of_virtual_thread() {
-            Some(engine) => hooks::yield_now(engine, pc),
+            Some(engine) => interface::yield_now(engine, pc),
             None => _ = sys::raw_syscall(libc::SYS_sched_yield, [0; 6]),
         }
     }
@@ -171,7 +171,7 @@ unsafe extern "C" fn pthread_key_create(
     // SAFETY: the contract of `pthread_key_create`.
     unsafe {
         if let Some(engine) = engine_of_virtual_thread() {
-            key.write(hooks::make_key(engine, destructor));
+            key.write(interface::make_key(engine, destructor));
             return 0;
         }
         let error = real!(
@@ -181,7 +181,7 @@ unsafe extern "C" fn pthread_key_create(
             destructor
         );
         if error == 0 {
-            hooks::note_key(key.read(), destructor);
+            interface::note_key(key.read(), destructor);
         }
         error
     }
@@ -193,7 +193,7 @@ unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
         // Keys of the process outlive the execution; its own go with it.
         return 0;
     }
-    hooks::note_key(key, None);
+    interface::note_key(key, None);
     // SAFETY: the contract of `pthread_key_delete`.
     unsafe { real!(c"pthread_key_delete", fn(libc::pthread_key_t) -> c_int, key) }
 }
@@ -203,7 +203,7 @@ unsafe extern "C" fn pthread_getspecific(key: libc::pthread_key_t) -> *mut c_voi
     // SAFETY: the contract of `pthread_getspecific`.
     unsafe {
         match engine_of_virtual_thread() {
-            Some(engine) => hooks::specific(engine, key),
+            Some(engine) => interface::specific(engine, key),
             None => real!(c"pthread_getspecific", fn(libc::pthread_key_t) -> *mut c_void, key),
         }
     }
@@ -215,7 +215,7 @@ unsafe extern "C" fn pthread_setspecific(key: libc::pthread_key_t, value: *const
     unsafe {
         match engine_of_virtual_thread() {
             Some(engine) => {
-                hooks::set_specific(engine, key, value.cast_mut());
+                interface::set_specific(engine, key, value.cast_mut());
                 0
             }
             None => {
@@ -236,7 +236,7 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
     unsafe {
         match engine_of_virtual_thread() {
             Some(engine) => {
-                hooks::at_thread_exit(engine, (destructor, object));
+                interface::at_thread_exit(engine, (destructor, object));
                 0
             }
             None => real!(

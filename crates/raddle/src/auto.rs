@@ -13,7 +13,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use raddle_engine::search::Effort;
+use raddle_engine::exploration::Effort;
 use raddle_engine::{LeftOut, SearchReport};
 use raddle_options::Values;
 

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use raddle_engine::exploration::Found;
 use raddle_engine::op::{Order, ThreadId};
-use raddle_engine::search::Found;
+use raddle_engine::platform::unwind::CallFrame;
 use raddle_engine::thread::State;
-use raddle_engine::trace::{Action, CallFrame, SwitchReason, Trace};
+use raddle_engine::trace::{Action, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};
 use raddle_report::failure::{

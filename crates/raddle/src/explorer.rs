@@ -9,16 +9,17 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use raddle_engine::engine::as_it_ended;
-use raddle_engine::global::{GLOBAL, PROBE};
+use raddle_engine::execution::as_it_ended;
+use raddle_engine::exploration::turn;
+use raddle_engine::exploration::{Found, Progress};
+use raddle_engine::happens_before::Model;
 use raddle_engine::isolate::heap::Policy;
-use raddle_engine::memory::Model;
+use raddle_engine::platform::global::{GLOBAL, PROBE};
+use raddle_engine::platform::unwind::CallFrame;
 use raddle_engine::schedule::ALL_POINTS;
-use raddle_engine::search::{Found, Progress};
 use raddle_engine::site::{Classify, Code, Exchange, Site};
 use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
-use raddle_engine::trace::{CallFrame, Namer, Trace};
-use raddle_engine::turn;
+use raddle_engine::trace::{Namer, Trace};
 use raddle_engine::{Config, EndedExecution, Judge, Outcome, Schedule, Search, SearchReport};
 use raddle_options::columns;
 use raddle_reflect::{Memory as OwnMemory, Program};
@@ -636,8 +637,8 @@ pub(crate) fn config(
         time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
         backend: match options.backend {
-            Backend::Coroutines => raddle_engine::engine::Backend::Coroutines,
-            Backend::Threads => raddle_engine::engine::Backend::OsThreads,
+            Backend::Coroutines => raddle_engine::execution::Backend::Coroutines,
+            Backend::Threads => raddle_engine::execution::Backend::OsThreads,
             other => not_made(&other),
         },
         stack_size: options.stack_size,
@@ -673,7 +674,7 @@ pub(crate) fn config(
             Some(file) if found.is_some() => file.reference_counts(),
             _ => options.reference_counts.clone(),
         },
-        also: raddle_engine::engine::Also {
+        also: raddle_engine::execution::Also {
             spurious_wake_ups: also.contains(&Also::SpuriousWakeUps),
             spurious_failures: also.contains(&Also::SpuriousFailures),
             timeouts: also.contains(&Also::Timeouts),

@@ -1,7 +1,7 @@
 //! Memory errors and data races in the terms of the report.
 
 use raddle_engine::Outcome;
-use raddle_engine::fault::{Access, AccessKind, Fault};
+use raddle_engine::detect::fault::{Access, AccessKind, Fault};
 use raddle_engine::isolate::heap;
 use raddle_engine::trace::{Action, Event, Trace};
 use raddle_report::Kind;

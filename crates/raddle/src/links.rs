@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use raddle_engine::memory::StoreId;
 use raddle_engine::op::ThreadId;
 use raddle_engine::trace::{Event, Trace};
+use raddle_engine::weak_memory::StoreId;
 use raddle_report::failure::Write;
 
 /// The edges that end in one event.
@@ -152,9 +152,9 @@ impl EventClocks {
 
 #[cfg(test)]
 mod tests {
-    use raddle_engine::memory::Touched;
     use raddle_engine::op::Order;
     use raddle_engine::trace::{self, Action};
+    use raddle_engine::weak_memory::Touched;
 
     use super::*;
 

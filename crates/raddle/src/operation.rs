@@ -2,8 +2,8 @@
 
 use std::fmt::{Debug, Display};
 
-use raddle_engine::global::engine_of_virtual_thread;
-use raddle_engine::hooks;
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
 use raddle_engine::trace::Action;
 
 /// Runs `body` as an operation: a failure shows it in the scenario (who called what, with which result) and in the
@@ -24,6 +24,6 @@ pub fn operation<T: Debug>(call: impl Display, body: impl FnOnce() -> T) -> T {
 fn note(action: impl FnOnce() -> Action) {
     if let Some(engine) = engine_of_virtual_thread() {
         // SAFETY: the engine runs and this is a virtual thread.
-        unsafe { hooks::note(engine, action) };
+        unsafe { interface::note(engine, action) };
     }
 }

@@ -42,7 +42,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use raddle_engine::search::Effort;
+use raddle_engine::exploration::Effort;
 #[doc(inline)]
 pub use raddle_options::{Allocation, Also, Backend, Isolation, Memory, Strategy};
 use raddle_options::{Values, find, switch};

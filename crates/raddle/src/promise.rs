@@ -12,7 +12,7 @@ use std::os::fd::FromRawFd;
 use std::time::Duration;
 
 use raddle_engine::Config;
-use raddle_engine::global::GLOBAL;
+use raddle_engine::platform::global::GLOBAL;
 use raddle_reflect::Program;
 
 /// Beyond the time that an execution may take.

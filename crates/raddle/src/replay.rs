@@ -4,8 +4,8 @@ use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use raddle_engine::engine::Backend;
-use raddle_engine::search::Found;
+use raddle_engine::execution::Backend;
+use raddle_engine::exploration::Found;
 use raddle_engine::strategy::Scripted;
 use raddle_engine::trace::{Event, Trace};
 use raddle_engine::{Config, Judge, Outcome, Schedule, Search};

@@ -37,10 +37,10 @@ impl Saved {
             owned,
             "raddle: a search can only be resumed if the test has its process to itself; run it with `cargo raddle test`"
         );
-        if let Err(error) = raddle_engine::sys::fix_addresses() {
+        if let Err(error) = raddle_engine::platform::sys::fix_addresses() {
             panic!("raddle: a search cannot be resumed here, because addresses cannot be fixed: {error}");
         }
-        raddle_engine::signal::catch_interrupts();
+        raddle_engine::interface::signals::catch_interrupts();
         let test = build::test_name(at);
         let name: String =
             test.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
@@ -106,7 +106,7 @@ impl Saved {
         if let Err(error) = self.write(&[&[report.executions, report.blocked][..], &state].concat()) {
             crate::explorer::say(&format!("raddle: {} cannot be written: {error}", self.path.display()));
         }
-        if raddle_engine::signal::interrupted() {
+        if raddle_engine::interface::signals::interrupted() {
             crate::explorer::say(&format!(
                 "raddle: interrupted after {} executions; run the same command again, with `--resume on`, to go on from there",
                 report.executions

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use raddle_engine::engine::Suppress;
+use raddle_engine::execution::Suppress;
 use raddle_engine::{EndedExecution, Outcome};
 use raddle_reflect::{Program, Site};
 use raddle_report::Kind;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::event::{EventId, INIT, LocationId};
-use super::save::stored;
+use super::stored::stored;
 
 /// The addresses that executions use. Kept from one execution to the next.
 #[derive(Debug, Default)]

@@ -7,40 +7,21 @@
 //! Events are kept in an order in which the execution can be made: each after those of its thread, and each read after its
 //! write.
 
-mod bound;
-#[cfg(test)]
-mod bound_tests;
-mod counts;
-mod estimate;
+pub(crate) mod consistency;
 pub(crate) mod event;
-mod explore;
 mod linearise;
-#[cfg(test)]
-mod linearise_tests;
-mod locations;
-mod rc11;
-pub(crate) mod rounds;
-mod rwlocks;
-mod save;
-mod sc;
-mod symmetry;
-#[cfg(test)]
-mod symmetry_tests;
-#[cfg(test)]
-mod tests;
+pub(crate) mod locations;
+pub(crate) mod stored;
 mod views;
 
-pub(crate) use counts::{Counting, FinalDrop, Purpose, Refinement, Restart};
-pub use explore::ModelChecker;
-pub(crate) use explore::{Answer, Checkpoint, Location, LoopsAtRest, Request};
 pub(crate) use locations::NOT_IN_MEMORY;
-pub(crate) use rwlocks::{LockUse, Locking};
 
+use consistency::symmetry::SymmetricPrefix;
+use consistency::{rc11, sc};
 use event::{Access, Event, EventId, INIT, LocationId, NONE};
-use symmetry::SymmetricPrefix;
 use views::{Views, join};
 
-pub use crate::memory::Model;
+pub use crate::happens_before::Model;
 use crate::op::ThreadId;
 
 /// An execution graph.
@@ -51,20 +32,20 @@ pub(crate) struct Graph {
     /// How each event is linked to others that access its place.
     links: Vec<Links>,
     /// The events of each thread.
-    threads: Vec<Vec<EventId>>,
+    pub(crate) threads: Vec<Vec<EventId>>,
     places: Vec<Place>,
     /// For each thread the one that goes first of two that are alike.
     leaders: Vec<Option<ThreadId>>,
     /// All events in the order of their stamps.
-    by_stamp: Vec<EventId>,
+    pub(crate) by_stamp: Vec<EventId>,
     next_stamp: u32,
     /// How many events are sequentially consistent accesses or fences.
     sc: usize,
     /// How many of the events are notes that a thread waits.
-    waits: usize,
-    width: usize,
+    pub(crate) waits: usize,
+    pub(crate) width: usize,
     /// What must happen before: program order, reads-from, spawn and join.
-    prefix: Views,
+    pub(crate) prefix: Views,
     /// What happens before in the sense of the memory model.
     hb: Views,
     /// What a write hands to those that acquire it.
@@ -186,7 +167,7 @@ impl Graph {
     }
 
     /// What the thread of an event had read before that, as a hash.
-    fn past_before(&self, event: &Event) -> u64 {
+    pub(crate) fn past_before(&self, event: &Event) -> u64 {
         let before = self.threads[usize::from(event.thread)][..event.po as usize].last();
         before.map_or(0, |&before| self.event(before).past)
     }
@@ -214,7 +195,7 @@ impl Graph {
         !self.co(place).is_empty() || !self.reads(place).is_empty()
     }
 
-    fn reads(&self, place: LocationId) -> &[EventId] {
+    pub(crate) fn reads(&self, place: LocationId) -> &[EventId] {
         self.places.get(place as usize).map_or(&[], |place| &place.reads)
     }
 
@@ -815,6 +796,6 @@ pub(crate) struct Scratch {
     stack: Vec<EventId>,
     marks: Vec<u64>,
     view: Vec<u32>,
-    renamed: Vec<u32>,
+    pub(crate) renamed: Vec<u32>,
     rc11: rc11::Matrices,
 }

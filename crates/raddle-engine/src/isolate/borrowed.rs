@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::image::Image;
-use crate::trace;
+use crate::platform::unwind;
 
 /// The stack above the exploration, and what it held when that began.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Borrowed {
     /// Takes a copy of the calling thread's stack above an address.
     pub fn above(address: usize) -> Borrowed {
         // The outermost frame ends below what the system keeps at the top of a stack: thread-locals, the environment.
-        let end = trace::outermost_frame().clamp(address, address + MOST);
+        let end = unwind::outermost_frame().clamp(address, address + MOST);
         let memory = address..end;
         // SAFETY: a part of the calling thread's stack that is in use.
         let copy = unsafe { std::slice::from_raw_parts(memory.start as *const u8, memory.len()) }.into();

@@ -2,7 +2,7 @@
 //!
 //! Three kinds of memory can remember something. What the code under test allocates comes from a [`heap`] that is reset.
 //! What existed before the exploration (statics, and heap blocks allocated earlier) is rolled back page by page
-//! ([`pages`]), and so are the locals that the closure borrows ([`borrowed`]). Thread-locals are restored from an image ([`crate::tls_donor`]).
+//! ([`pages`]), and so are the locals that the closure borrows ([`borrowed`]). Thread-locals are restored from an image ([`crate::platform::tls_donor`]).
 //!
 //! Where the next execution begins like an earlier one, memory can be put into the state in which that stood at some point instead
 //! ([`image`]).

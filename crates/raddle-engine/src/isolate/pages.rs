@@ -10,13 +10,13 @@
 //! A system call that writes into a protected page fails with `EFAULT` instead of faulting; only reading input into a
 //! buffer that existed before the exploration does that.
 
-use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::ptr;
 
 use super::heap;
 use super::image::Image;
-use crate::sys::{self, PAGE};
+use crate::platform::elf::{self, Segment};
+use crate::platform::sys::{self, PAGE};
 
 /// The protected pages and the copies of those that were written.
 #[derive(Debug, Default)]
@@ -150,32 +150,21 @@ fn rollback_ranges(heap_block: usize) -> Vec<Range<usize>> {
 
 /// The pages of the program's statics, except those that become read-only after relocation.
 pub(crate) fn statics() -> Vec<Range<usize>> {
-    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, ranges: *mut c_void) -> c_int {
-        // SAFETY: the loader passes valid headers, the caller a valid vector; the first object is the program itself.
-        unsafe {
-            let headers = std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum.into());
-            let pages = |header: &libc::Elf64_Phdr| {
-                let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
-                let end = start + header.p_memsz as usize;
-                start / PAGE * PAGE..end.next_multiple_of(PAGE)
-            };
-            let of_type = |kind| headers.iter().filter(move |header| header.p_type == kind);
-            let writable =
-                of_type(libc::PT_LOAD).filter(|header| header.p_flags & libc::PF_W != 0).map(pages);
-            let constant: Vec<_> = of_type(libc::PT_GNU_RELRO).map(pages).collect();
-            let ranges = &mut *ranges.cast::<Vec<Range<usize>>>();
-            for range in writable {
-                ranges.extend(constant.iter().fold(vec![range], |parts, hole| {
-                    parts.into_iter().flat_map(|part| without(part, hole)).collect()
-                }));
-            }
-        }
-        1
-    }
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    // SAFETY: the callback gets the vector it expects.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut ranges).cast()) };
-    ranges
+    let segments = elf::segments();
+    let pages = |segment: &Segment| {
+        let Range { start, end } = segment.memory();
+        start / PAGE * PAGE..end.next_multiple_of(PAGE)
+    };
+    let is_writable =
+        |segment: &&Segment| segment.is(libc::PT_LOAD) && segment.header.p_flags & libc::PF_W != 0;
+    let constant: Vec<_> =
+        segments.iter().filter(|segment| segment.is(libc::PT_GNU_RELRO)).map(pages).collect();
+    let without_constants = |range| {
+        constant
+            .iter()
+            .fold(vec![range], |parts, hole| parts.into_iter().flat_map(|part| without(part, hole)).collect())
+    };
+    segments.iter().filter(is_writable).map(pages).flat_map(without_constants).collect()
 }
 
 /// The writable mapping that an address lies in.

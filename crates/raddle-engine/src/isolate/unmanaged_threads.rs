@@ -6,8 +6,8 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::global::{GLOBAL, NO_ROLE, ROLE};
-use crate::sys::raw_syscall;
+use crate::platform::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::platform::sys::raw_syscall;
 
 const HELD: u32 = 1;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::graph::Locking;
+use crate::model_checker::Locking;
 
 /// The scope that a thread belongs to, along an execution graph.
 #[derive(Clone, Copy, Debug)]

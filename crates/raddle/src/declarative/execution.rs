@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::task::Wake;
 use std::thread::{self, Thread};
 
-use raddle_engine::global::{GLOBAL, engine_of_virtual_thread};
-use raddle_engine::hooks::{self, Member};
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface::{self, Member};
+use raddle_engine::platform::global::GLOBAL;
 use raddle_engine::trace::Action;
 
 use super::history::{Log, MOST_THREADS, Note, Step};
@@ -23,7 +24,7 @@ pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*mut Log>) {
     let steps = if plan.calls().any(|call| subject.operations[call.operation].is_future()) { 8 } else { 2 };
     // SAFETY: the engine runs and this is a virtual thread.
     let without_time =
-        engine_of_virtual_thread().is_some_and(|engine| unsafe { hooks::is_without_time(engine) });
+        engine_of_virtual_thread().is_some_and(|engine| unsafe { interface::is_without_time(engine) });
     let threads = if without_time { plan.threads.len() + 1 } else { 0 };
     let log = Box::leak(Box::new(Shared(UnsafeCell::new(Log::with_capacity(steps * plan.len(), threads)))));
     place.set(log.0.get());
@@ -83,7 +84,7 @@ fn note_clock(log: &mut Log, thread: usize) {
     *number = unsafe { (*engine).current_id() };
     let Some(seen) = seen.get_mut(..log.threads.len()) else { return };
     // SAFETY: as above.
-    unsafe { hooks::seen_of_threads(engine, &log.threads, seen) };
+    unsafe { interface::seen_of_threads(engine, &log.threads, seen) };
     log.clocks.extend_from_slice(seen);
     log.makers.push(thread);
 }
@@ -133,7 +134,7 @@ impl Virtual<'_> {
     fn tell(&self, action: impl FnOnce() -> Action) {
         if let Some(engine) = engine_of_virtual_thread() {
             // SAFETY: the engine runs and this is a virtual thread.
-            unsafe { hooks::note(engine, action) };
+            unsafe { interface::note(engine, action) };
         }
     }
 }
@@ -145,7 +146,7 @@ impl Stage for Virtual<'_> {
         let first = self.begun.replace(self.begun.get() + 1) == 0;
         if let (Some(member), Some(engine)) = (self.member, engine_of_virtual_thread()) {
             // SAFETY: the engine runs and this is a virtual thread.
-            self.event.set(unsafe { hooks::operation_begins(engine, member, first) });
+            self.event.set(unsafe { interface::operation_begins(engine, member, first) });
         }
     }
 
@@ -157,7 +158,7 @@ impl Stage for Virtual<'_> {
                 self.ended.set(self.ended.get() + 1);
                 if let (Some(member), Some(engine)) = (self.member, engine_of_virtual_thread()) {
                     // SAFETY: the engine runs and this is a virtual thread.
-                    event = unsafe { hooks::operation_ends(engine, member, self.ended.get()) };
+                    event = unsafe { interface::operation_ends(engine, member, self.ended.get()) };
                 }
                 self.tell(|| Action::Return { call: invocation.text(self.subject), result: answer.text() })
             }
@@ -204,7 +205,7 @@ impl Wake for Unpark {
     fn wake_by_ref(self: &Arc<Self>) {
         if let Some(engine) = engine_of_virtual_thread()
             // SAFETY: the engine runs and this is a virtual thread.
-            && unsafe { hooks::ring(engine, self.silent.as_ptr()) }
+            && unsafe { interface::ring(engine, self.silent.as_ptr()) }
         {
             return;
         }
@@ -218,7 +219,7 @@ impl Bell for Unpark {
         let engine = engine_of_virtual_thread();
         if let Some(engine) = engine
             // SAFETY: the engine runs and this is a virtual thread.
-            && unsafe { hooks::hear(engine, self.silent.as_ptr()) }
+            && unsafe { interface::hear(engine, self.silent.as_ptr()) }
         {
             return true;
         }
@@ -230,7 +231,7 @@ impl Bell for Unpark {
         }
         if let Some(engine) = engine {
             // SAFETY: as above.
-            unsafe { hooks::heard(engine) };
+            unsafe { interface::heard(engine) };
         }
         true
     }

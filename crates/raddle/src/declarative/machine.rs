@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::time::Duration;
 
-use raddle_engine::global::GLOBAL;
-use raddle_engine::memory::Model;
+use raddle_engine::happens_before::Model;
+use raddle_engine::platform::global::GLOBAL;
 use raddle_engine::strategy::PinMainThread;
 use raddle_engine::trace::Trace;
 use raddle_engine::{Config, Discarded, EndedExecution, Outcome, Schedule, Search, SearchReport};

@@ -6,8 +6,8 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use raddle_check::Contract;
-use raddle_engine::global::GLOBAL;
-use raddle_engine::turn;
+use raddle_engine::exploration::turn;
+use raddle_engine::platform::global::GLOBAL;
 use raddle_report::{Failure, Kind};
 
 use super::coverage::{Coverage, Covered};

@@ -17,9 +17,9 @@ pub(crate) use self::slot::Record;
 pub use self::slot::Refusal;
 use self::slot::Slot;
 use super::image::Image;
-use crate::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::op::ThreadId;
-use crate::sys;
+use crate::platform::global::{GLOBAL, NO_ROLE, ROLE};
+use crate::platform::sys;
 
 const EXECUTION_HEAP: usize = slot::SLOTS;
 const EXECUTION_LEN: usize = slot::MOST_SLOTS * slot::SLOT;
@@ -228,9 +228,8 @@ fn is_mapped(address: usize) -> bool {
 /// The thread that runs; the first, if none does.
 #[inline(always)]
 fn current() -> ThreadId {
-    let engine = GLOBAL.engine.get();
-    // SAFETY: the engine in `GLOBAL` lives, and its number of the current thread is only read.
-    if engine.is_null() { 0 } else { unsafe { (*engine).current_id() } }
+    // SAFETY: the number of the engine in `GLOBAL`, which lives, or that of no thread. It is only read.
+    unsafe { *GLOBAL.current.get() }
 }
 
 #[inline(always)]

@@ -19,7 +19,7 @@ use std::ptr;
 
 use super::{Block, CLASSES, Policy, capacity_of, class_of};
 use crate::op::ThreadId;
-use crate::sys::{self, PAGE};
+use crate::platform::sys::{self, PAGE};
 
 /// Where the slots lie.
 pub(super) const SLOTS: usize = 0x1000_0000_0000;

@@ -1,0 +1,152 @@
+//! Where the accesses to each place are kept: a table of pages, as processors have them.
+//!
+//! ```text
+//!   address bits   46 ─── 30   29 ─── 12   11 ─── 3   2 ─ 0
+//!                  region      page        place      byte
+//! ```
+//!
+//! A region is a table of pointers to pages, 2 MiB of address space of which only what is used takes memory. Nothing is freed
+//! before the whole is. All of it lies far from anything else: what the kernel puts beside a heap of the C library becomes one
+//! mapping with it, and would be rolled back with it.
+
+use std::ptr;
+
+use super::Place;
+use crate::platform::sys::PAGE;
+
+const REGIONS: usize = 1 << 17;
+const REGION_BITS: usize = 30;
+const PAGES: usize = 1 << (REGION_BITS - 12);
+const PLACES: usize = PAGE / 8;
+
+type Page = [Place; PLACES];
+type Region = [*mut Page; PAGES];
+
+/// Where the tables and the pages lie, if nothing else does.
+const SHADOW: usize = 0x2400_0000_0000;
+
+/// Pages are mapped this many at a time.
+const AT_ONCE: usize = 16;
+
+/// The places of all addresses.
+#[derive(Debug)]
+pub(super) struct Shadow {
+    regions: *mut [*mut Region; REGIONS],
+    /// Pages that are mapped and not used yet.
+    next: *mut Page,
+    left: usize,
+    /// Where the next mapping is to lie.
+    end: usize,
+    /// Everything that was mapped.
+    mappings: Vec<(*mut libc::c_void, usize)>,
+}
+
+impl Default for Shadow {
+    fn default() -> Shadow {
+        let mut shadow = Shadow {
+            regions: ptr::null_mut(),
+            next: ptr::null_mut(),
+            left: 0,
+            end: SHADOW,
+            mappings: Vec::new(),
+        };
+        shadow.regions = shadow.map(size_of::<[*mut Region; REGIONS]>()).cast();
+        shadow
+    }
+}
+
+impl Shadow {
+    /// The place of an address.
+    #[inline(always)]
+    pub(super) fn place(&mut self, address: usize) -> *mut Place {
+        // SAFETY: the tables are as large as the indices can be; what they point to stays mapped.
+        unsafe {
+            let region = (*self.regions)[region_of(address)];
+            if !region.is_null() {
+                let page = (*region)[page_of(address)];
+                if !page.is_null() {
+                    return page.cast::<Place>().add(place_of(address));
+                }
+            }
+            self.new_page(address)
+        }
+    }
+
+    /// The place of an address, if any address of its page was ever asked for.
+    pub(super) fn find(&self, address: usize) -> Option<&Place> {
+        // SAFETY: as above.
+        unsafe {
+            let region = (*self.regions)[region_of(address)].as_ref()?;
+            Some(&region[page_of(address)].as_ref()?[place_of(address)])
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn new_page(&mut self, address: usize) -> *mut Place {
+        // SAFETY: as above. Mapped memory is zero: null pointers, and places without accesses.
+        unsafe {
+            let region = region_of(address);
+            if (*self.regions)[region].is_null() {
+                (*self.regions)[region] = self.map(size_of::<Region>()).cast();
+            }
+            if self.left == 0 {
+                self.next = self.map(size_of::<Page>() * AT_ONCE).cast();
+                self.left = AT_ONCE;
+            }
+            let page = self.next;
+            self.next = self.next.add(1);
+            self.left -= 1;
+            (*(*self.regions)[region])[page_of(address)] = page;
+            page.cast::<Place>().add(place_of(address))
+        }
+    }
+
+    fn map(&mut self, len: usize) -> *mut libc::c_void {
+        // SAFETY: a fresh mapping.
+        let memory = unsafe {
+            libc::mmap(
+                ptr::without_provenance_mut(self.end),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(memory != libc::MAP_FAILED, "raddle: no memory to look for data races");
+        self.end += len.next_multiple_of(PAGE);
+        self.mappings.push((memory, len));
+        memory
+    }
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        for &(memory, len) in &self.mappings {
+            // SAFETY: mapped above; no place is used any more.
+            unsafe { libc::munmap(memory, len) };
+        }
+    }
+}
+
+/// The first address after the page of an address.
+pub(super) fn end_of_page(address: usize) -> usize {
+    (address & !(PAGE - 1)) + PAGE
+}
+
+#[inline(always)]
+fn region_of(address: usize) -> usize {
+    // Addresses that are not canonical fault before they are accessed.
+    (address >> REGION_BITS) & (REGIONS - 1)
+}
+
+#[inline(always)]
+fn page_of(address: usize) -> usize {
+    (address >> 12) & (PAGES - 1)
+}
+
+#[inline(always)]
+fn place_of(address: usize) -> usize {
+    (address >> 3) & (PLACES - 1)
+}

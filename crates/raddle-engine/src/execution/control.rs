@@ -1,0 +1,245 @@
+//! How control goes from one thread to another, to the explorer and back.
+
+use super::{Backend, Engine, Outcome};
+use crate::op::ThreadId;
+use crate::platform::coroutine::{self, Context};
+use crate::platform::global::GLOBAL;
+use crate::platform::os_thread::Turn;
+use crate::platform::unwind::{self, CallFrame};
+use crate::thread::{Start, State, Wake};
+use crate::trace::{Action, Links, SwitchReason};
+
+/// Who has control.
+#[derive(Clone, Copy)]
+pub(super) enum Flow {
+    /// The code that called the engine.
+    Explorer,
+    /// A virtual thread.
+    Thread(ThreadId),
+}
+
+/// How many frames of a thread are told of that a signal ended.
+const MOST_FRAMES: usize = 64;
+
+impl Engine {
+    /// Ends the execution from within: the current thread never returns.
+    pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
+        if self.limits.notes_stacks {
+            self.stopped_at = unwind::call_stack();
+        }
+        self.outcome = Some(outcome);
+        loop {
+            // SAFETY: a thread of this engine runs; the explorer never comes back to it.
+            unsafe { Engine::pass(self, Flow::Thread(self.current), Flow::Explorer) };
+        }
+    }
+
+    /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
+    /// may use of a virtual thread's.
+    pub(super) fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
+        let this: *mut Engine = self;
+        let mut work = Some(work);
+        let mut result = None;
+        // SAFETY: the explorer answers before this goes on, and the engine is not used by anything else meanwhile.
+        let mut request = || result = work.take().map(|work| work(unsafe { &mut *this }));
+        let request: *mut (dyn FnMut() + '_) = &mut request;
+        // SAFETY: only the lifetime changes; the request is taken out before control comes back.
+        unsafe {
+            (*this).request = Some(std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
+            Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
+        }
+        result.expect("the explorer answers every request")
+    }
+
+    /// Notes where the thread stood that a signal ended, and lets the trace end with it if it ran over the end of its stack.
+    pub(super) fn note_crash(&mut self) {
+        let is_wanted = self.limits.notes_stacks || self.trace.is_some();
+        let Some(caller) = self.crashed_at.filter(|_| is_wanted) else { return };
+        let stack = self.current().stack;
+        let mut frames = vec![CallFrame { return_address: caller.pc, frame_pointer: caller.fp }];
+        let mut above = stack.bottom()..stack.top() - 16;
+        let mut fp = caller.fp;
+        while frames.len() < MOST_FRAMES && above.contains(&fp) && fp.is_multiple_of(8) {
+            above.start = fp + 1;
+            // SAFETY: within a stack, all of which is mapped.
+            let (outer, return_address) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+            fp = outer;
+            frames.push(CallFrame { return_address, frame_pointer: fp });
+        }
+        let thread = self.current;
+        let is_code = |address: usize| address.wrapping_sub(GLOBAL.text_start.get()) < GLOBAL.text_len.get();
+        if !frames.get(1).is_some_and(|caller| is_code(caller.return_address))
+            && let Some(trace) = &self.trace
+            && let Some(last) = trace.events.iter().rev().find(|event| event.thread == thread)
+        {
+            // It ended in code without frame pointers, Raddle's own: the event that it was about to make is not far.
+            frames.clone_from(&last.stack);
+        }
+        if let Some(trace) = &mut self.trace
+            && matches!(self.outcome, Some(Outcome::StackOverflow { .. }))
+        {
+            trace.record(thread, Action::Overflow, frames.clone(), None, Links::default(), false);
+        }
+        self.stopped_at = frames;
+    }
+
+    /// Passes control from one flow to another; returns when it comes back.
+    ///
+    /// # Safety
+    /// `from` must be the flow that calls this, and `this` the engine in [`GLOBAL`].
+    #[inline(never)]
+    pub(super) unsafe fn pass(this: *mut Engine, from: Flow, to: Flow) {
+        // SAFETY: contexts are those of paused flows of this engine. The FS base is that of the thread that goes on; the
+        // explorer sets its own.
+        unsafe {
+            if let Flow::Thread(id) = to {
+                (*this).current = id;
+            }
+            if (*this).limits.backend == Backend::OsThreads {
+                // Found before the turn is given away: from then on the engine is the other's.
+                let own: *const Turn = (*this).turn(from);
+                (*this).turn(to).give();
+                return (*own).take();
+            }
+            let saved: *mut Context = match from {
+                Flow::Explorer => &raw mut (*this).explorer,
+                Flow::Thread(id) => &raw mut (*this).thread(id.into()).context,
+            };
+            let next: *const Context = match to {
+                Flow::Explorer => &raw const (*this).explorer,
+                Flow::Thread(id) => {
+                    let fs_base = (*this).fs_base;
+                    let thread = (*this).thread(id.into());
+                    fs_base.set(thread.lender.fs_base);
+                    &raw const thread.context
+                }
+            };
+            coroutine::switch(saved, next);
+        }
+    }
+
+    pub(super) fn turn(&self, flow: Flow) -> &Turn {
+        match flow {
+            Flow::Explorer => &self.explorers_turn,
+            Flow::Thread(id) => {
+                &self.threads[id as usize].os_thread.as_ref().expect("threads are OS threads").turn
+            }
+        }
+    }
+
+    /// Lets the threads run, beginning with the first, until the execution is over, and answers their requests meanwhile.
+    pub(super) unsafe fn drive(this: *mut Engine) {
+        // SAFETY: no reference into the engine lives while others have control.
+        unsafe {
+            let explorer_fs = (*this).explorer_fs;
+            while (*this).outcome.is_none() {
+                Engine::pass(this, Flow::Explorer, Flow::Thread((*this).current));
+                (*this).fs_base.set(explorer_fs);
+                if let Some(request) = (*this).request.take() {
+                    (*request)();
+                }
+            }
+        }
+    }
+
+    /// The current thread has come to its end. Says who goes on: the explorer, if that was the end of the execution.
+    pub(super) fn finish_current(&mut self) -> Flow {
+        let id = self.current;
+        self.current().clear();
+        self.record(|| Action::End);
+        self.runnable.retain(|&runnable| runnable != id);
+        for index in 0..self.alive {
+            if self.threads[index].state == State::Join(id) {
+                self.unblock(index as ThreadId, Wake::Woken);
+            }
+        }
+        if id == 0 && self.threads[0].panicked {
+            self.outcome = Some(Outcome::Panic { thread: 0 });
+            return Flow::Explorer;
+        }
+        match self.find_next() {
+            Some(next) => {
+                self.leave_for(next, SwitchReason::Finished);
+                Flow::Thread(next)
+            }
+            None => Flow::Explorer,
+        }
+    }
+}
+
+/// The body of every coroutine.
+pub(super) unsafe extern "C" fn coroutine_body() -> ! {
+    // SAFETY: the engine outlives its threads; the flow that control is passed to never passes it back.
+    unsafe {
+        run_thread();
+        let engine = super::engine();
+        let me = (*engine).current;
+        let next = (*engine).finish_current();
+        loop {
+            Engine::pass(engine, Flow::Thread(me), next);
+        }
+    }
+}
+
+/// The body of every OS thread.
+pub(super) unsafe fn os_thread_body() {
+    // SAFETY: the engine outlives its threads; it is not used after the turn has been given away.
+    unsafe {
+        run_thread();
+        let engine = super::engine();
+        if let Some(os_thread) = &(*engine).current().os_thread {
+            os_thread.will_end();
+        }
+        let next = (*engine).finish_current();
+        if let Flow::Thread(id) = next {
+            (*engine).current = id;
+        }
+        (*engine).turn(next).give();
+    }
+}
+
+/// Where a coroutine goes on that a signal has ended: back to the explorer, for ever.
+pub(crate) unsafe extern "C" fn trapped() -> ! {
+    let engine = super::engine();
+    loop {
+        // SAFETY: the current thread runs this, on its own stack; the outcome is set.
+        unsafe { Engine::pass(engine, Flow::Thread((*engine).current), Flow::Explorer) };
+    }
+}
+
+/// What every thread does: its code, then the destructors of its thread-locals.
+unsafe fn run_thread() {
+    use super::engine;
+    // SAFETY: the engine outlives its threads, and no reference to it is held while the code under test runs.
+    unsafe {
+        let id = usize::from((*engine()).current);
+        let start = (*engine()).thread(id).start.take().expect("a thread begins once");
+        (*engine()).begin_along_graph();
+        (*engine()).record(|| Action::Begin);
+        GLOBAL.in_engine.set(false);
+        match start {
+            Start::Root(body) => (*body)(),
+            Start::Routine(routine, argument) => {
+                let result = routine(argument);
+                GLOBAL.in_engine.set(true);
+                (*engine()).thread(id).result = result;
+                (*engine()).leave_scope();
+                GLOBAL.in_engine.set(false);
+            }
+        }
+        while let Some((destructor, object)) = {
+            GLOBAL.in_engine.set(true);
+            let next = (*engine()).thread(id).destructors.pop();
+            GLOBAL.in_engine.set(false);
+            next
+        } {
+            destructor(object);
+        }
+        GLOBAL.in_engine.set(true);
+        while let Some((destructor, value)) = (*engine()).next_specific() {
+            GLOBAL.in_engine.set(false);
+            destructor(value);
+            GLOBAL.in_engine.set(true);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Memory that comes and goes, and plain accesses to it.
+
+use super::enter;
+use crate::detect::fault::AccessKind;
+use crate::execution::Engine;
+use crate::isolate::heap::{self, Refusal};
+use crate::op::Caller;
+
+/// The code under test has mapped memory.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn mapped(engine: *mut Engine, address: usize, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.mappings.push((address, len))) };
+}
+
+/// The code under test wants memory unmapped. False if the memory existed before the execution, which must not lose it.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn may_unmap(engine: *mut Engine, address: usize, len: usize) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let inside = |&(start, size): &(usize, usize)| start <= address && address + len <= start + size;
+            let known = engine.mappings.iter().any(inside);
+            engine.mappings.retain(|&whole| whole != (address, len));
+            known
+        })
+    }
+}
+
+/// The code under test has allocated a block.
+///
+/// # Safety
+/// As for [`super::fence`].
+#[inline]
+pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.allocated(address, size)) };
+}
+
+/// The code under test frees a block: what is known of the places in it will no longer hold.
+///
+/// # Safety
+/// As for [`super::fence`].
+#[inline]
+pub unsafe fn freeing(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).remembers() || (*engine).exhaustive.is_some() || (*engine).trace.is_some() {
+            enter(engine, |engine| engine.freeing(address));
+        }
+    }
+}
+
+/// The code under test frees what is no live block: what glibc ends a process for.
+///
+/// # Safety
+/// As for [`super::fence`].
+#[cold]
+pub unsafe fn bad_free(engine: *mut Engine, address: usize, refusal: Refusal) -> ! {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.bad_free(address, refusal)) }
+}
+
+/// The code under test frees something that executions did not allocate: a block that existed before, or no block at all.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn foreign_free(engine: *mut Engine, address: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).is_no_block(address) {
+            bad_free(engine, address, Refusal::NoBlock);
+        }
+    }
+}
+
+/// A plain access.
+///
+/// # Safety
+/// As for [`super::fence`].
+#[inline]
+pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: usize, kind: AccessKind) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
+}
+
+/// The latest announcement of an access as one number; optimised code announces each twice. Addresses have 47 bits, and
+/// sizes at most 5.
+#[inline(always)]
+pub const fn announcement(address: usize, size: usize, kind: AccessKind) -> usize {
+    address | size << 48 | (kind as usize) << 60
+}
+
+/// A plain access that the programmer made volatile, knowing that others may change the place: it must be there, and that is all.
+///
+/// # Safety
+/// As for [`super::fence`].
+#[inline]
+pub unsafe fn volatile(engine: *mut Engine, address: usize, size: usize, kind: AccessKind) {
+    if heap::is_freed(address) {
+        // SAFETY: the caller's.
+        unsafe { enter::<()>(engine, |engine| engine.use_after_free(address, size, kind)) };
+    }
+}

@@ -1,0 +1,223 @@
+//! Locks of `std::sync::RwLock` along an execution graph: each is taken and given back in one step, as far as others can tell
+//! (see `graph::rwlocks`).
+
+use super::along_graph::{access_and_check, access_within};
+use super::{at, enter};
+use crate::detect::fault::AccessKind;
+use crate::execution::{Engine, SyntheticLocation};
+use crate::graph::event::{Access, RWLOCK_HOLDERS};
+use crate::model_checker::LockUse;
+use crate::op::{Caller, Int, Order, Rmw};
+use crate::site::Site;
+use crate::thread::Hold;
+use crate::trace::Action;
+
+/// What unlocking adds to the word.
+const UNLOCK_SHARED: u32 = 1u32.wrapping_neg();
+const UNLOCK_ALONE: u32 = (RWLOCK_HOLDERS as u32).wrapping_neg();
+const DOWNGRADE: u32 = UNLOCK_ALONE.wrapping_add(1);
+
+/// Whether an access there is part of taking a lock.
+#[inline(always)]
+pub(super) fn is_taken_at(site: Site) -> bool {
+    matches!(site, Site::RwLockWait | Site::RwLockTry)
+}
+
+/// The current thread locks, when it can.
+///
+/// # Safety
+/// As for the functions of [`super`], and `word` must be that of a lock.
+pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, shared: bool, order: Order) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.reach(at(word), AccessKind::AtomicWrite);
+            let lock = word.addr();
+            let is_held = word.read_volatile() & RWLOCK_HOLDERS as u32 != 0;
+            if !is_held {
+                forget_holders(engine, lock);
+            }
+            let is_known = engine.threads.iter().any(|thread| thread.holds_lock(lock));
+            if is_held && !is_known {
+                engine.locking(lock, LockUse::Look);
+            }
+            let locking = engine.locking(lock, if shared { LockUse::Read } else { LockUse::Write });
+            let mut hold = Hold::new(lock, shared, locking);
+            close(engine, hold.gates.clone().map(|number| SyntheticLocation::Gate(lock, number)));
+            // Whoever reads already has the share.
+            let mine = |held: &Hold| held.lock == lock && held.shared && shared;
+            if !engine.current().holds.iter().any(mine) {
+                close(engine, hold.shares.clone().map(|number| SyntheticLocation::Share(lock, number)));
+            }
+            engine.reach(at(word), AccessKind::AtomicWrite);
+            match (locking.whole, shared) {
+                (true, true) => _ = access_and_check(engine, caller, word, Access::LockShared, order),
+                (true, false) => ask_alone(engine, caller, word, order),
+                (false, true) => _ = change(engine, caller, word, Access::LockShared, order),
+                (false, false) => _ = change(engine, caller, word, Access::LockAlone, order),
+            }
+            if shared {
+                open(
+                    engine,
+                    std::mem::take(&mut hold.gates).map(|number| SyntheticLocation::Gate(lock, number)),
+                );
+            }
+            engine.current().holds.push(hold);
+        });
+    }
+}
+
+/// The current thread tries to lock; returns what it finds there: nobody, if it succeeds.
+///
+/// # Safety
+/// As for [`lock`].
+pub(super) unsafe fn try_lock(
+    engine: *mut Engine,
+    caller: Caller,
+    word: *mut u32,
+    shared: bool,
+    order: Order,
+) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let lock = word.addr();
+            engine.locking(lock, LockUse::Look);
+            let access = if shared { Access::TryLockShared } else { Access::TryLockAlone };
+            let read = access_and_check(engine, caller, word, access, order);
+            if access.writes(read.into(), 4).is_none() {
+                return read;
+            }
+            engine.current().holds.push(Hold { lock, shared, gates: 0..0, shares: 0..0 });
+            0
+        })
+    }
+}
+
+/// Whether the access is the end of a lock that the current thread holds.
+///
+/// # Safety
+/// As for the functions of [`super`].
+#[inline(always)]
+pub(super) unsafe fn is_given_back<T: Int>(engine: *mut Engine, place: *mut T, access: Access) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current();
+        if thread.holds.is_empty() || size_of::<T>() != 4 || !thread.holds_lock(place.addr()) {
+            return false;
+        }
+        let read = place.read_volatile().widen() as u32;
+        let is_held = read & RWLOCK_HOLDERS as u32 != 0;
+        is_held && matches!(added(access), UNLOCK_SHARED | UNLOCK_ALONE | DOWNGRADE)
+    }
+}
+
+/// The current thread unlocks, or goes on as a reader; returns what it finds there.
+///
+/// # Safety
+/// As for [`lock`], and [`is_given_back`] must have said so.
+pub(super) unsafe fn unlock(
+    engine: *mut Engine,
+    caller: Caller,
+    word: *mut u32,
+    access: Access,
+    order: Order,
+) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let lock = word.addr();
+            let holds = &mut engine.current().holds;
+            let at_word = |hold: &Hold| hold.lock == lock;
+            let held = holds.iter().rposition(at_word).expect("the thread holds the lock");
+            let hold = holds.remove(held);
+            let still = holds.iter().any(at_word);
+            let kept = (added(access) == DOWNGRADE).then(|| match hold.shares.is_empty() {
+                true => Hold { shared: true, gates: 0..0, ..hold.clone() },
+                false => {
+                    let locking = engine.locking(lock, LockUse::Read);
+                    Hold { gates: 0..0, ..Hold::new(lock, true, locking) }
+                }
+            });
+            let keeps = kept.as_ref().map_or(0..0, |kept| kept.shares.clone());
+            engine.current().holds.extend(kept);
+            let read = match hold.shares.is_empty() {
+                // std need not wake those who wait: they see what the word holds.
+                true => {
+                    let unlock = Access::Unlock(added(access));
+                    access_and_check(engine, caller, word, unlock, order) & RWLOCK_HOLDERS as u32
+                }
+                false => {
+                    engine.reach(at(word), AccessKind::AtomicWrite);
+                    change(engine, caller, word, access, order)
+                }
+            };
+            let shares = hold.shares.filter(|number| !still && !keeps.contains(number));
+            open(engine, shares.map(|number| SyntheticLocation::Share(lock, number)));
+            open(engine, hold.gates.map(|number| SyntheticLocation::Gate(lock, number)));
+            read
+        })
+    }
+}
+
+/// Locks for writing. A writer that has to wait says so first, in the word, and whoever tries to read then fails, as in std.
+unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: Order) {
+    // SAFETY: the caller's. Both are made by the same instruction of the program, which does not go round.
+    unsafe {
+        if access_within(engine, 0, word, Access::AskAlone, order) & RWLOCK_HOLDERS as u32 != 0 {
+            access_within(engine, 0, word, Access::LockAsked, order);
+        }
+    }
+    engine.accessed_along_graph(at(word), caller);
+}
+
+fn close(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
+    all.for_each(|one| _ = engine.take_shared_step(one, Access::Lock(1)));
+}
+
+fn open(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
+    all.for_each(|one| _ = engine.take_shared_step(one, Access::Rmw(Rmw::Swap, 0)));
+}
+
+/// What the access adds to a word.
+fn added(access: Access) -> u32 {
+    access.writes(0, 4).unwrap_or(0) as u32
+}
+
+/// Changes the word of a lock whose order is that of its shares.
+unsafe fn change(engine: &mut Engine, caller: Caller, word: *mut u32, access: Access, order: Order) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        let read = word.read_volatile();
+        let written = access.writes(read.into(), 4).unwrap_or(read.into()) as u32;
+        word.write_volatile(written);
+        engine.accessed_along_graph(at(word), caller);
+        let address = word.addr();
+        engine.record(|| {
+            let (read, written) = (read.into(), written.into());
+            match access {
+                Access::Rmw(op, _) => Action::Rmw { address, size: 4, order, op, read, written },
+                _ => {
+                    Action::Cas { address, size: 4, order, expected: read, new: written, read, newest: read }
+                }
+            }
+        });
+        read
+    }
+}
+
+/// Nobody holds the lock in memory: whoever held one at its address never gave it back, and the lock is another.
+fn forget_holders(engine: &mut Engine, lock: usize) {
+    let mut shares = 0;
+    for thread in engine.threads.iter_mut() {
+        thread.holds.retain(|hold| {
+            if hold.lock == lock {
+                shares = shares.max(hold.shares.end).max(hold.gates.end);
+            }
+            hold.lock != lock
+        });
+    }
+    if shares > 0 {
+        engine.renew_lock(lock, shares);
+    }
+}

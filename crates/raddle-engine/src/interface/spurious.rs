@@ -1,0 +1,82 @@
+//! Failures of `compare_exchange_weak` at a place that holds what is expected.
+//!
+//! Instrumented code calls for a compare-exchange, gets what the place held, and compares that with what it expected: whether the
+//! exchange was a weak one does not get as far as here, only the name of the function around it. That function is
+//! `core::sync::atomic::atomic_compare_exchange_weak` in code that is not optimised, and keeps what it expects in its frame. A
+//! failure is told to it by changing that, once it has got the value. Optimised code may rely on what it compared; there
+//! nothing is done.
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+
+use super::{atomics, enter};
+use crate::execution::Engine;
+use crate::op::{Caller, Int, Order};
+use crate::trace::Action;
+
+/// Whether the attempt fails spuriously, and what it read then: a failure is a load. None if it is to be made like any other.
+///
+/// # Safety
+/// As for [`atomics::compare_exchange`].
+#[cold]
+pub(super) unsafe fn attempt<T: Int>(
+    engine: *mut Engine,
+    caller: Caller,
+    place: *mut T,
+    expected: T,
+    failure: Order,
+) -> Option<T> {
+    // SAFETY: the caller's; the code is that of the calling function, and what it compares with lies in its frame.
+    unsafe {
+        let slot = || expected_in_frame(caller.pc, size_of::<T>());
+        if !enter(engine, |engine| engine.fails_spuriously(|| slot().is_some())) {
+            return None;
+        }
+        let read = atomics::load(engine, caller, place, failure);
+        if read == expected
+            && let Some(offset) = slot()
+        {
+            let slot = (caller.fp.wrapping_add_signed(offset)) as *mut T;
+            debug_assert!(slot.read_unaligned() == expected);
+            slot.write_unaligned(T::narrow(!expected.widen()));
+            enter(engine, |engine| engine.record(|| Action::FailsSpuriously));
+        }
+        Some(read)
+    }
+}
+
+/// Where the function that is returned to keeps what it compares the result with, from its frame pointer on, if its code is as
+/// compilers write it that do not optimise.
+fn expected_in_frame(pc: usize, size: usize) -> Option<isize> {
+    /// More code than compilers write between the call and the comparison.
+    const LONGEST: usize = 32;
+    // SAFETY: the code of a function does not end after a call that returns.
+    let code = unsafe { std::slice::from_raw_parts(pc as *const u8, LONGEST) };
+    let mut decoder = Decoder::with_ip(64, code, pc as u64, DecoderOptions::NONE);
+    let (mut expected, mut copy) = (None, Register::RAX);
+    loop {
+        let code = decoder.decode();
+        let [to, from] = [code.op0_register().full_register(), code.op1_register().full_register()];
+        match (code.mnemonic(), code.op0_kind(), code.op1_kind()) {
+            (Mnemonic::Mov, OpKind::Register, OpKind::Memory)
+                if expected.is_none() && to != Register::RAX =>
+            {
+                expected = Some((to, offset_in_frame(&code, size)?));
+            }
+            (Mnemonic::Mov, OpKind::Register, OpKind::Register) if from == copy || from == Register::RAX => {
+                copy = to;
+            }
+            (Mnemonic::Sub | Mnemonic::Cmp, OpKind::Register, OpKind::Register) => {
+                let (compared, offset) = expected?;
+                let is_compared = to == copy && from == compared;
+                return (is_compared && decoder.decode().mnemonic() == Mnemonic::Sete).then_some(offset);
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn offset_in_frame(code: &Instruction, size: usize) -> Option<isize> {
+    let in_frame = code.memory_base() == Register::RBP && code.memory_index() == Register::None;
+    let whole = code.memory_size().size() == size;
+    (in_frame && whole).then_some(code.memory_displacement64() as isize)
+}

@@ -1,0 +1,249 @@
+//! Threads: their beginning and end, what belongs to each, and the end of them all.
+
+use std::ffi::c_void;
+
+use super::{along_graph, enter};
+use crate::execution::Engine;
+use crate::op::{Pending, ThreadId};
+use crate::outcome::Outcome;
+use crate::platform::global::{GLOBAL, MAX_KEYS};
+use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State};
+use crate::trace::{Action, SwitchReason};
+
+/// Makes a thread; returns its number, after handing it to `made` before the thread can run.
+///
+/// # Safety
+/// As for [`super::fence`]; `routine` must be callable with `argument` on another thread.
+pub unsafe fn spawn(
+    engine: *mut Engine,
+    routine: StartRoutine,
+    argument: *mut c_void,
+    made: impl FnOnce(ThreadId),
+) -> ThreadId {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let start = Start::Routine(routine, argument);
+            let thread = match engine.follows_graph() {
+                true => along_graph::spawn(engine, start),
+                false => engine.make_thread(start),
+            };
+            made(thread);
+            if !engine.follows_graph() {
+                engine.remember_spawn(thread);
+            }
+            engine.record(|| Action::Spawn { thread });
+            engine.current().spin.reset();
+            if !engine.follows_graph() {
+                engine.point(Pending::NOTHING);
+            }
+            thread
+        })
+    }
+}
+
+/// Says of which kind the threads are that the current one makes from now on. Returns what it said before.
+///
+/// Threads of one kind are alike: they do the same, and whoever exchanged two of them would see the same. Of executions in which
+/// such threads are exchanged, the exhaustive search makes one. It takes those for alike that are of the same kind and between
+/// which their parent made nothing but threads.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn make_alike(engine: *mut Engine, kind: Option<u64>) -> Option<u64> {
+    // SAFETY: the caller's.
+    unsafe { std::mem::replace(&mut (*engine).current().makes, kind) }
+}
+
+/// A kind of which the current thread has made no threads, if it always asks here.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn unused_kind(engine: *mut Engine) -> u64 {
+    // SAFETY: the caller's.
+    unsafe { (*engine).current().children.into() }
+}
+
+/// Waits for a thread's end; returns what its routine did. None if there is no such thread to join.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void> {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let index = usize::from(thread);
+            if index >= engine.alive || engine.threads[index].joined || engine.threads[index].detached {
+                return None;
+            }
+            if engine.threads[index].state != State::Finished {
+                engine.current().spin.reset();
+                engine.block(State::Join(thread), SwitchReason::Joining);
+            }
+            engine.threads[index].joined = true;
+            match engine.follows_graph() {
+                true => along_graph::joined(engine, thread),
+                false => engine.remember_join(thread),
+            }
+            engine.record(|| Action::Join { thread });
+            Some(engine.threads[index].result)
+        })
+    }
+}
+
+/// Nobody will join the thread.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if let Some(thread) = engine.threads.get_mut(usize::from(thread)) {
+                thread.detached = true;
+            }
+            engine.current().dropped_handle = Some(thread);
+            if engine.follows_graph() {
+                along_graph::give_up_handle(engine, thread);
+            }
+        });
+    }
+}
+
+/// Registers a destructor of a thread-local of the current thread.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn at_thread_exit(engine: *mut Engine, destructor: Destructor) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.current().destructors.push(destructor)) };
+}
+
+/// Notes the destructor of a thread-specific key that was made outside executions.
+pub fn note_key(key: u32, destructor: Option<KeyDestructor>) {
+    if let Some(known) = GLOBAL.key_destructors.get(key as usize) {
+        known.set(destructor);
+    }
+}
+
+/// Makes a thread-specific key that lasts as long as the execution.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn make_key(engine: *mut Engine, destructor: Option<KeyDestructor>) -> u32 {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            engine.keys.push(destructor);
+            (MAX_KEYS + engine.keys.len() - 1) as u32
+        })
+    }
+}
+
+/// The current thread's value of a key.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn specific(engine: *mut Engine, key: u32) -> *mut c_void {
+    // SAFETY: the caller's.
+    let thread = unsafe { (*engine).current() };
+    thread.specific.iter().find(|(known, _)| *known == key).map_or(std::ptr::null_mut(), |(_, value)| *value)
+}
+
+/// Sets the current thread's value of a key.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn set_specific(engine: *mut Engine, key: u32, value: *mut c_void) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            let specific = &mut engine.current().specific;
+            match specific.iter_mut().find(|(known, _)| *known == key) {
+                Some(known) => known.1 = value,
+                None => specific.push((key, value)),
+            }
+        });
+    }
+}
+
+/// Names the current thread.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn name_thread(engine: *mut Engine, name: &str) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.current().name = Some(name.to_owned())) };
+}
+
+/// The current thread's number, and the lowest address and length of its stack.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn current_stack(engine: *mut Engine) -> (ThreadId, usize, usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current();
+        (thread.id, thread.stack.bottom(), thread.stack.top() - thread.stack.bottom())
+    }
+}
+
+/// The current thread panics, with this message.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
+    // SAFETY: the caller's.
+    unsafe {
+        enter(engine, |engine| {
+            if engine.follows_graph() {
+                engine.note_act();
+            }
+            let message = message();
+            engine.record(|| Action::Panic { message: message.clone() });
+            engine.panic = Some((engine.current_id(), message));
+            if engine.limits.notes_stacks {
+                engine.stopped_at = crate::platform::unwind::call_stack();
+            }
+        });
+    }
+}
+
+/// The panic that is being raised will end the current thread: nothing in the code under test catches it.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn panic_ends_thread(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe {
+        if (*engine).panic.is_none() {
+            // The code under test has set a hook of its own, which alone knows the message; or none was called.
+            panicked(engine, || {
+                "a panic whose message only the program's own panic hook has seen".to_owned()
+            });
+        }
+        (*engine).current().panicked = true;
+    }
+}
+
+/// The code under test ends the process, by a signal that it raises itself or by exiting.
+///
+/// # Safety
+/// As for [`super::fence`].
+pub unsafe fn end_process(engine: *mut Engine, signal: Option<i32>, code: i32) -> ! {
+    GLOBAL.in_engine.set(true);
+    // SAFETY: the caller's.
+    unsafe {
+        let thread = (*engine).current_id();
+        match signal {
+            Some(signal) => {
+                (*engine).record(|| Action::Signal { signal });
+                (*engine).stop(Outcome::Crash { thread, signal, address: 0 })
+            }
+            None => {
+                (*engine).record(|| Action::Exit { code });
+                (*engine).stop(Outcome::Exit { thread, code })
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What every intercepted call looks at first: is this thread part of an exploration?
+//!
+//! There are two pieces of state. [`ROLE`] is a thread-local: [`NO_ROLE`] on threads that have nothing to do with an
+//! exploration, which then pay one load and one branch per intercepted call. [`GLOBAL`] holds the rest.
+//!
+//! **Invariant:** a mutable static of the engine fills pages of its own, because the pages of all other statics are rolled back
+//! after each execution (see [`crate::isolate::pages`]).
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize};
+
+/// A destructor of a thread-specific value.
+pub type KeyDestructor = unsafe extern "C" fn(*mut c_void);
+
+/// The number in [`Global::current`] while no exploration runs.
+pub(crate) static NO_THREAD: u16 = 0;
+
+/// As many keys as glibc has (`PTHREAD_KEYS_MAX`).
+pub(crate) const MAX_KEYS: usize = 1024;
+
+/// The binary logarithm of the length of a line, in bytes.
+pub const LINE: u32 = 6;
+
+/// How many lines are told apart.
+pub const LINES: usize = 1 << 16;
+
+/// What intercepted calls and signal handlers know of the exploration of this process.
+#[repr(C, align(4096))]
+#[allow(missing_debug_implementations, reason = "never printed")]
+pub struct Global {
+    /// Whether the code of the engine runs, rather than the code under test. Decides where memory comes from.
+    pub in_engine: Cell<bool>,
+    /// Whether the code that explores is instrumented: set when its load of [`PROBE`] arrives.
+    pub instrumented: Cell<bool>,
+    /// Whether it announces plain accesses: set when its volatile read of [`PROBE`] is announced.
+    pub announced: Cell<bool>,
+    /// Whether plain accesses are of interest: while an exploration runs.
+    pub wants_announcements: Cell<bool>,
+    /// For each line of stacks and thread-locals, by [`Global::line`]: whether a thread has accessed such a line of another.
+    pub shared_lines: [Cell<bool>; LINES],
+    /// Whether allocations are of interest: while data races are looked for, or an execution is recorded.
+    pub wants_allocations: Cell<bool>,
+    /// Whether atomic accesses note their callers' registers: while the search is exhaustive.
+    pub wants_registers: Cell<bool>,
+    /// What the caller of the latest atomic access had in registers.
+    pub registers: Cell<Registers>,
+    /// The latest plain access, until something else happens: optimised code announces each twice.
+    pub last_announced: Cell<usize>,
+    /// Whether the next call of `park` is Raddle's own, which looks again why it was woken.
+    pub own_park: Cell<bool>,
+    /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
+    pub overdue: Cell<Option<Overdue>>,
+    /// The exploring OS thread, by its number in the kernel.
+    pub(crate) explorer: AtomicU32,
+    /// Called by a signal handler with the return addresses of the exploring thread, innermost first, if somebody asks where it stands.
+    pub tell_stack: Cell<Option<TellStack>>,
+    /// Whether somebody wants the search to end (Ctrl-C).
+    pub(crate) interrupted: Cell<bool>,
+    /// The engine of the exploration that runs, whose type this layer does not know; null while none does.
+    pub(crate) engine: Cell<*mut ()>,
+    /// Where the number of the virtual thread that runs is kept.
+    pub(crate) current: Cell<*const u16>,
+    /// Whether threads that have no part in the exploration stand still.
+    pub(crate) bystanders: AtomicU32,
+    /// Whether some thread explores or waits for its turn to: see [`crate::exploration::turn`].
+    pub(crate) turn: AtomicU32,
+    /// The thread whose turn it is, by its FS base, which a fork does not change.
+    pub(crate) turn_of: AtomicUsize,
+    /// How often that thread has taken its turn.
+    pub(crate) turns: Cell<u32>,
+    /// Destructors of the thread-specific keys that exist outside executions.
+    pub(crate) key_destructors: [Cell<Option<KeyDestructor>>; MAX_KEYS],
+    /// First address of the program's code.
+    pub text_start: Cell<usize>,
+    /// Length of the program's code.
+    pub text_len: Cell<usize>,
+    /// One byte per byte of code: the [`crate::site::Code`] of the call that returns there.
+    pub sites: Cell<*mut u8>,
+    /// One byte per byte of code, too: see [`crate::site::PlainAccessCounter`].
+    pub looks: Cell<*mut u8>,
+    /// The functions that instrumented code calls to announce plain accesses: they read nothing of what they are told of.
+    pub announcements: Cell<&'static [unsafe extern "C" fn()]>,
+    /// The functions that instrumented code calls to compare and exchange.
+    pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
+}
+
+impl Global {
+    /// The number of the line at an address. Some lines share their number: what is said of one then holds for all of them.
+    #[inline(always)]
+    pub const fn line(address: usize) -> usize {
+        (address >> LINE) % LINES
+    }
+}
+
+/// What a function has in registers when it calls another: where its return address was put, and what the other must preserve.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Registers {
+    /// The stack pointer, after the call.
+    pub rsp: usize,
+    /// rbp, rbx, and r12 to r15.
+    pub preserved: [usize; 6],
+}
+
+impl Registers {
+    /// Before anything is noted.
+    pub const EMPTY: Registers = Registers { rsp: 0, preserved: [0; 6] };
+}
+
+/// Something that is told return addresses.
+pub type TellStack = fn(&[usize]);
+
+/// What to call, and what to give to it.
+pub type Overdue = (fn(usize), usize);
+
+// SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock, except for
+// `instrumented` and `announced`, which only ever become true, and `announcements` and `attempts`, which only ever become
+// one thing.
+unsafe impl Sync for Global {}
+
+/// See [`Global`].
+#[unsafe(link_section = ".raddle")]
+pub static GLOBAL: Global = Global {
+    in_engine: Cell::new(false),
+    instrumented: Cell::new(false),
+    announced: Cell::new(false),
+    wants_announcements: Cell::new(false),
+    shared_lines: [const { Cell::new(false) }; LINES],
+    wants_allocations: Cell::new(false),
+    wants_registers: Cell::new(false),
+    registers: Cell::new(Registers::EMPTY),
+    last_announced: Cell::new(0),
+    own_park: Cell::new(false),
+    overdue: Cell::new(None),
+    explorer: AtomicU32::new(0),
+    tell_stack: Cell::new(None),
+    interrupted: Cell::new(false),
+    engine: Cell::new(ptr::null_mut()),
+    current: Cell::new(&raw const NO_THREAD),
+    bystanders: AtomicU32::new(0),
+    turn: AtomicU32::new(0),
+    turn_of: AtomicUsize::new(0),
+    turns: Cell::new(0),
+    key_destructors: [const { Cell::new(None) }; MAX_KEYS],
+    text_start: Cell::new(0),
+    text_len: Cell::new(0),
+    sites: Cell::new(ptr::null_mut()),
+    looks: Cell::new(ptr::null_mut()),
+    announcements: Cell::new(&[]),
+    attempts: Cell::new(&[]),
+};
+
+thread_local! {
+    /// The part that the current thread plays: 0 none, 1 the exploring OS thread itself, 2 a virtual thread.
+    pub static ROLE: Cell<u8> = const { Cell::new(NO_ROLE) };
+}
+
+/// [`ROLE`] of a thread outside every exploration.
+pub const NO_ROLE: u8 = 0;
+/// [`ROLE`] of the OS thread that explores, while the engine runs on it.
+pub const EXPLORER: u8 = 1;
+/// [`ROLE`] of a virtual thread.
+pub const VIRTUAL: u8 = 2;
+
+/// Loaded by code that wants to know whether it is instrumented.
+pub static PROBE: AtomicU8 = AtomicU8::new(0);
+
+/// Whether the caller is a virtual thread that runs code under test.
+#[inline(always)]
+pub fn is_virtual_thread() -> bool {
+    ROLE.get() == VIRTUAL && !GLOBAL.in_engine.get()
+}

@@ -1,0 +1,28 @@
+//! The machine under the engine: coroutines and their stacks, OS threads, thread-locals, system calls, unwinding, and the state of
+//! the process that every intercepted call looks at.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `coroutine` | the switch between stacks |
+//! | [`stack`] | stacks of virtual threads, at fixed addresses |
+//! | `os_thread` | virtual threads that are OS threads, for debuggers |
+//! | [`tls_donor`] | parked OS threads, whose thread-locals virtual threads borrow |
+//! | [`sys`] | system calls that nothing intercepts, the FS base, real symbols |
+//! | [`unwind`] | call stacks and frames |
+//! | `elf` | segments of the program |
+//! | `processes` | forked processes and shared memory |
+//! | `words` | memory as a sequence of words: hashes and searches |
+//! | [`global`] | whether a call comes from a virtual thread |
+//!
+//! **Invariant:** nothing here knows executions, events or schedules.
+
+pub(crate) mod coroutine;
+pub(crate) mod elf;
+pub mod global;
+pub(crate) mod os_thread;
+pub(crate) mod processes;
+pub mod stack;
+pub mod sys;
+pub mod tls_donor;
+pub mod unwind;
+pub(crate) mod words;

@@ -1,0 +1,115 @@
+//! Call stacks, as the unwinder finds them.
+
+use std::ffi::{c_int, c_void};
+
+use super::words::{hash_memory, mix};
+
+/// A frame of a native call stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallFrame {
+    /// Where the call will return to.
+    pub return_address: usize,
+    /// The frame pointer of the function there.
+    pub frame_pointer: usize,
+}
+
+/// A hash of everything that the function returning to `pc` can depend on besides shared memory: its callee-saved
+/// registers and the stack from its frame to the thread's beginning. None if its frame cannot be found.
+pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
+    struct Search {
+        pc: usize,
+        top: usize,
+        hash: Option<u64>,
+    }
+    extern "C" fn visit(context: *mut c_void, search: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let search = &mut *search.cast::<Search>();
+            if _Unwind_GetIP(context) != search.pc {
+                return CONTINUE;
+            }
+            // rbx, rbp, r12 to r15: what a function may keep in registers across a call.
+            let registers = [3, 6, 12, 13, 14, 15].map(|register| _Unwind_GetGR(context, register) as u64);
+            let frame = _Unwind_GetCFA(context);
+            let hash = registers.into_iter().fold(frame as u64, mix);
+            search.hash = Some(hash.wrapping_add(hash_memory(frame..search.top)));
+        }
+        STOP
+    }
+    let mut search = Search { pc, top: stack_top, hash: None };
+    // SAFETY: the callback gets the search it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut search).cast()) };
+    search.hash
+}
+
+/// The call stack of the caller, innermost first, without the frames of this crate being left out.
+pub fn call_stack() -> Vec<CallFrame> {
+    const DEEPEST: usize = 256;
+    extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let frames = &mut *frames.cast::<Vec<CallFrame>>();
+            frames.push(CallFrame {
+                return_address: _Unwind_GetIP(context),
+                frame_pointer: _Unwind_GetGR(context, 6),
+            });
+            if frames.len() < DEEPEST { CONTINUE } else { STOP }
+        }
+    }
+    let mut frames = Vec::with_capacity(32);
+    // SAFETY: the callback gets the vector it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut frames).cast()) };
+    frames
+}
+
+/// The return addresses of the caller, innermost first, as many as there is room for. Allocates nothing.
+pub(crate) fn return_addresses(room: &mut [usize]) -> &[usize] {
+    struct Found<'a> {
+        room: &'a mut [usize],
+        count: usize,
+    }
+    extern "C" fn visit(context: *mut c_void, found: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let found = &mut *found.cast::<Found<'_>>();
+            let Some(place) = found.room.get_mut(found.count) else { return STOP };
+            *place = _Unwind_GetIP(context);
+            found.count += 1;
+        }
+        CONTINUE
+    }
+    let mut found = Found { room, count: 0 };
+    // SAFETY: the callback gets what it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut found).cast()) };
+    let Found { room, count } = found;
+    &room[..count]
+}
+
+/// Where the outermost frame of the calling thread ends.
+pub(crate) fn outermost_frame() -> usize {
+    extern "C" fn visit(context: *mut c_void, end: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
+        unsafe {
+            let end = &mut *end.cast::<usize>();
+            *end = (*end).max(_Unwind_GetCFA(context));
+        }
+        CONTINUE
+    }
+    let mut end = 0usize;
+    // SAFETY: the callback gets the number it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut end).cast()) };
+    end
+}
+
+const CONTINUE: c_int = 0;
+const STOP: c_int = 5;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        visit: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+}

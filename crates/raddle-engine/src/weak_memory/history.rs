@@ -1,0 +1,304 @@
+//! The stores to one location, in modification order, and who has seen which of them.
+//!
+//! Which of them an access may have to do with is decided here ([`History::floor`]), after Lahav, Vafeiadis, Kang, Hur, Dreyer:
+//! "Repairing Sequential Consistency in C/C++11" (PLDI 2017), as C++20 has it. Deviations: only executions are made in
+//! which program order, reads-from and the order of sequentially consistent events agree with the order in which events
+//! are made; and of long histories the oldest stores are forgotten. Both leave behaviours out and add none.
+//!
+//! Why no more than that is needed: an edge of the axioms can point backwards in the order in which events are made only where
+//! an access is put before a store that was made earlier, by reading an older one or by being placed before it. The floor
+//! forbids that
+//!
+//! - if the store, or a read of it, happened before the access (coherence);
+//! - if both are sequentially consistent;
+//! - if the access is sequentially consistent and the store happened before a fence that is, made earlier;
+//! - if such a fence happened before the access, and before the fence was made either the store was made, itself sequentially
+//!   consistent, or another such fence, before which the store or a read of it happened.
+
+use super::memory::{StoreId, Stored};
+use crate::happens_before::clock::{Clock, Time};
+use crate::happens_before::sync::{Message, Sync};
+use crate::op::{Order, ThreadId};
+
+/// Stores that are kept of a long history. Up to twice as many are there until the older half is dropped.
+const KEPT: usize = if cfg!(test) { 4 } else { 16 };
+
+/// How often in a row a thread may read the same store that is not the newest: stores become visible in the end.
+const MOST_STALE: u8 = 2;
+
+/// The stores to one location.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    /// In modification order; never empty. The last is what memory holds.
+    stores: Vec<Store>,
+    /// Which stores which threads have read or made, as places in `stores`. What a thread has seen later is newer.
+    seen: Vec<Seen>,
+    /// Threads that have last read a store that was not the newest.
+    stale: Vec<Stale>,
+}
+
+#[derive(Clone, Debug)]
+struct Store {
+    /// Which it is of all stores of the execution.
+    number: StoreId,
+    value: u128,
+    message: Message,
+    writer: ThreadId,
+    /// When the writer made it; 0 if it happened before everything.
+    time: Time,
+    /// How many sequentially consistent fences came before it, if it is sequentially consistent itself.
+    fences: Option<u32>,
+    /// Whether it belongs to a read-modify-write, which read the one before: nothing comes between.
+    is_rmw: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    thread: ThreadId,
+    time: Time,
+    store: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stale {
+    thread: ThreadId,
+    store: usize,
+    times: u8,
+}
+
+impl Store {
+    /// A store that the thread makes now.
+    #[inline(always)]
+    fn by(thread: ThreadId, order: Order, stored: Stored, sync: &Sync, message: Message) -> Store {
+        let fences = (order == Order::SeqCst).then(|| sync.fences());
+        let Stored { number, value } = stored;
+        Store { number, value, message, writer: thread, time: sync.now(thread), fences, is_rmw: false }
+    }
+}
+
+impl Clone for History {
+    fn clone(&self) -> History {
+        let mut copy = History::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory.
+    fn clone_from(&mut self, other: &History) {
+        self.stores.clone_from(&other.stores);
+        self.seen.clone_from(&other.seen);
+        self.stale.clone_from(&other.stale);
+    }
+}
+
+impl History {
+    /// Begins anew, with a value that everybody knows.
+    pub(super) fn begin(&mut self, Stored { number, value }: Stored, message: Message) {
+        self.stores.clear();
+        self.seen.clear();
+        self.stale.clear();
+        self.stores.push(Store { number, value, message, writer: 0, time: 0, fences: None, is_rmw: false });
+    }
+
+    /// The value that memory holds.
+    #[inline]
+    pub(super) fn newest(&self) -> u128 {
+        self.stores[self.last()].value
+    }
+
+    /// How many stores before the newest a load may read from, as far as `accept` takes their values.
+    pub(super) fn older_to_read(
+        &self,
+        sync: &Sync,
+        thread: ThreadId,
+        order: Order,
+        accept: impl Fn(u128) -> bool,
+    ) -> usize {
+        let floor = self.floor(sync, thread, order);
+        self.stores[floor..self.last()].iter().filter(|store| accept(store.value)).count()
+    }
+
+    /// A thread loads from the newest store but `back`, counting those before the newest whose values `accept` takes. Returns
+    /// what it reads.
+    pub(super) fn load(
+        &mut self,
+        sync: &mut Sync,
+        thread: ThreadId,
+        order: Order,
+        back: usize,
+        accept: impl Fn(u128) -> bool,
+    ) -> Stored {
+        let last = self.last();
+        let store = match back {
+            0 => last,
+            _ => (0..last)
+                .rev()
+                .filter(|&store| accept(self.stores[store].value))
+                .nth(back - 1)
+                .unwrap_or(last),
+        };
+        self.note_stale(thread, store);
+        self.note_seen(sync, thread, store);
+        let &Store { number, value, ref message, .. } = &self.stores[store];
+        sync.load(thread, order, message);
+        Stored { number, value }
+    }
+
+    /// How many stores there are before which a new store may be placed.
+    pub(super) fn newer_than_store(&self, sync: &Sync, thread: ThreadId, order: Order) -> usize {
+        let floor = self.floor(sync, thread, order);
+        self.stores[floor + 1..].iter().filter(|store| !store.is_rmw).count()
+    }
+
+    /// A thread stores, before the `back` newest of the stores that belong to no read-modify-write. Returns the store that
+    /// it comes right after.
+    pub(super) fn store(
+        &mut self,
+        sync: &mut Sync,
+        thread: ThreadId,
+        order: Order,
+        stored: Stored,
+        back: usize,
+    ) -> StoreId {
+        let end = self.stores.len();
+        let place = match back {
+            0 => end,
+            _ => (1..end).rev().filter(|&store| !self.stores[store].is_rmw).nth(back - 1).unwrap_or(end),
+        };
+        let after = self.stores[place - 1].number;
+        self.insert(place, Store::by(thread, order, stored, sync, Message::default()));
+        self.note_seen(sync, thread, place);
+        sync.store(thread, order, &mut self.stores[place].message);
+        self.forget_oldest();
+        after
+    }
+
+    /// A thread reads the newest store and stores at once. Returns the store that it reads.
+    pub(super) fn rmw(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, stored: Stored) -> StoreId {
+        let read = self.last();
+        let Store { number, ref message, .. } = self.stores[read];
+        let message = message.clone();
+        self.stores.push(Store { is_rmw: true, ..Store::by(thread, order, stored, sync, message) });
+        self.note_seen(sync, thread, read + 1);
+        sync.rmw(thread, order, &mut self.stores[read + 1].message);
+        self.forget_oldest();
+        number
+    }
+
+    /// A thread loads from the newest store, where nobody can read any other.
+    pub(super) fn load_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order) -> Stored {
+        let &mut Store { number, value, ref message, .. } = self.newest_mut();
+        sync.load(thread, order, message);
+        Stored { number, value }
+    }
+
+    /// A store takes the place of the newest, where nobody can read any other. Returns the one before.
+    #[inline]
+    pub(super) fn replace_newest(
+        &mut self,
+        stored: Stored,
+        synchronise: impl FnOnce(&mut Message),
+    ) -> StoreId {
+        let newest = self.newest_mut();
+        newest.value = stored.value;
+        synchronise(&mut newest.message);
+        std::mem::replace(&mut newest.number, stored.number)
+    }
+
+    /// The oldest store that a load of the thread may read from; its own stores come after it. See the [module](self).
+    fn floor(&self, sync: &Sync, thread: ThreadId, order: Order) -> usize {
+        let last = self.last();
+        let view = sync.view(thread);
+        let mut floor = self.seen_in(&view.clock);
+        if floor == last {
+            return last;
+        }
+        if self.stale.iter().any(|stale| stale.thread == thread && stale.times >= MOST_STALE) {
+            return last;
+        }
+        if let Some(fences) = sync.seen_by_fences(thread) {
+            floor = floor.max(self.seen_in(fences));
+            floor = floor.max(self.newest_where(|store| store.fences.is_some_and(|made| made < view.fences)));
+        }
+        if order == Order::SeqCst {
+            floor = floor.max(self.newest_where(|store| store.fences.is_some()));
+            if let Some(fences) = sync.seen_by_all_fences() {
+                floor = floor.max(self.newest_where(|store| fences.knows(store.writer, store.time)));
+            }
+        }
+        floor
+    }
+
+    /// The newest store that was seen by events that the clock knows.
+    #[inline]
+    fn seen_in(&self, clock: &Clock) -> usize {
+        let known = self.seen.iter().filter(|seen| clock.knows(seen.thread, seen.time));
+        known.map(|seen| seen.store).max().unwrap_or(0)
+    }
+
+    #[inline]
+    fn newest_where(&self, condition: impl Fn(&Store) -> bool) -> usize {
+        self.stores.iter().rposition(condition).unwrap_or(0)
+    }
+
+    #[inline]
+    fn newest_mut(&mut self) -> &mut Store {
+        let last = self.last();
+        &mut self.stores[last]
+    }
+
+    #[inline]
+    fn last(&self) -> usize {
+        self.stores.len() - 1
+    }
+
+    /// The thread has seen a store just now.
+    #[inline]
+    fn note_seen(&mut self, sync: &Sync, thread: ThreadId, store: usize) {
+        let time = sync.now(thread);
+        // The latest entry of a thread is the last of its entries.
+        match self.seen.iter_mut().rev().find(|seen| seen.thread == thread) {
+            Some(seen) if seen.store >= store => {}
+            Some(seen) if seen.time == time => seen.store = store,
+            _ if store == 0 => {}
+            _ => self.seen.push(Seen { thread, time, store }),
+        }
+    }
+
+    fn note_stale(&mut self, thread: ThreadId, store: usize) {
+        let newest = store == self.last();
+        match self.stale.iter().position(|stale| stale.thread == thread) {
+            Some(at) if newest => _ = self.stale.swap_remove(at),
+            Some(at) if self.stale[at].store == store => self.stale[at].times += 1,
+            Some(at) => self.stale[at] = Stale { thread, store, times: 1 },
+            None if newest => {}
+            None => self.stale.push(Stale { thread, store, times: 1 }),
+        }
+    }
+
+    fn insert(&mut self, place: usize, store: Store) {
+        if place < self.stores.len() {
+            for seen in self.seen.iter_mut().filter(|seen| seen.store >= place) {
+                seen.store += 1;
+            }
+            for stale in self.stale.iter_mut().filter(|stale| stale.store >= place) {
+                stale.store += 1;
+            }
+        }
+        self.stores.insert(place, store);
+    }
+
+    #[inline]
+    fn forget_oldest(&mut self) {
+        if self.stores.len() >= 2 * KEPT {
+            let dropped = self.stores.len() - KEPT;
+            self.stores.drain(..dropped);
+            self.seen.retain_mut(|seen| {
+                let kept = seen.store > dropped;
+                seen.store = seen.store.saturating_sub(dropped);
+                kept
+            });
+            self.stale.clear();
+        }
+    }
+}
