@@ -28,6 +28,7 @@ pub mod execution;
 pub mod exploration;
 pub mod graph;
 pub mod happens_before;
+mod in_place;
 pub mod interface;
 pub mod isolate;
 pub mod left_out;

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 /// The top-level modules, from the bottom up. A module may import those that come before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
+    "in_place",
     "platform",
     "op",
     "rng",

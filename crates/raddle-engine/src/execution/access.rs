@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Engine, Outcome, sites};
+use super::{Engine, Exploration, Outcome, sites};
 use crate::detect::fault::{Access, AccessKind, Fault};
 use crate::detect::race::{self, Calls, Earlier, Moment, Races};
 use crate::graph::event::{Access as Step, Event, EventId};
@@ -57,7 +57,7 @@ pub type Suppress = Box<dyn FnMut(&[usize]) -> bool>;
 impl Engine {
     /// Begins an execution.
     pub(super) fn forget_accesses(&mut self) {
-        if let Some(detector) = &mut self.detector {
+        if let Some(detector) = &mut self.exploration.detector {
             detector.races.begin();
             detector.sent = 0;
         }
@@ -77,13 +77,13 @@ impl Engine {
     /// parts of it are not seen.
     #[inline(always)]
     pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
-        if self.detector.is_some()
+        if self.exploration.detector.is_some()
             && matches!(site, Site::User | Site::Merged | Site::ExpandedRmw | Site::MarkedCount)
         {
             let (address, size) = (place.address, place.size.into());
-            let access = Access { thread: self.current, address, size, kind };
-            if let (Some(owner), Some(detector)) = (stack::owner(address), &mut self.detector)
-                && owner != usize::from(self.current)
+            let access = Access { thread: self.execution.current, address, size, kind };
+            if let (Some(owner), Some(detector)) = (stack::owner(address), &mut self.exploration.detector)
+                && owner != usize::from(self.execution.current)
             {
                 detector.share(address, size);
             }
@@ -94,8 +94,9 @@ impl Engine {
     /// Whether the execution has to be made again, because accesses of threads to their own stacks were not noted that another thread
     /// turned out to share.
     pub(crate) fn has_learned_of_sharing(&mut self) -> bool {
-        let learned = self.detector.as_mut().is_some_and(|detector| std::mem::take(&mut detector.learned));
-        if learned && let Some(graphs) = &mut self.exhaustive {
+        let learned =
+            self.exploration.detector.as_mut().is_some_and(|detector| std::mem::take(&mut detector.learned));
+        if learned && let Some(graphs) = &mut self.exploration.exhaustive {
             // Executions that begin there lack these accesses, too.
             graphs.forget_kept();
         }
@@ -104,10 +105,11 @@ impl Engine {
 
     /// The current thread has made an event of an execution graph.
     pub(super) fn follow_clocks(&mut self, id: EventId) {
-        let Engine { detector: Some(detector), memory: Some(memory), exhaustive: Some(graph), .. } = self
+        let Exploration { detector: Some(detector), exhaustive: Some(graph), .. } = &mut self.exploration
         else {
             return;
         };
+        let Some(memory) = &mut self.execution.memory else { return };
         let event = *graph.event(id);
         let (thread, order, sync) = (event.thread, event.order, &mut memory.sync);
         detector.latest = Some((event, sync.now(thread)));
@@ -152,7 +154,10 @@ impl Engine {
 
     /// The current thread has made an atomic access that is the latest event of an execution graph.
     pub(crate) fn accessed_along_graph(&mut self, place: Place, caller: Caller) {
-        let Some((event, time)) = self.detector.as_ref().and_then(|detector| detector.latest) else { return };
+        let Some((event, time)) = self.exploration.detector.as_ref().and_then(|detector| detector.latest)
+        else {
+            return;
+        };
         let kind = if event.written.is_some() { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
         // SAFETY: instrumented code has frame pointers.
         let site = unsafe { sites::of(caller.pc, caller.fp) };
@@ -170,8 +175,8 @@ impl Engine {
         let mut record = None;
         if let Some(owner) = stack::owner(address) {
             // Nothing else can be wrong with it.
-            let Some(detector) = &mut self.detector else { return };
-            if owner != usize::from(self.current) {
+            let Some(detector) = &mut self.exploration.detector else { return };
+            if owner != usize::from(self.execution.current) {
                 detector.share(address, size);
             } else if RaceDetector::is_private(address, size) {
                 return;
@@ -185,12 +190,12 @@ impl Engine {
         if is_of_engine(address) {
             return;
         }
-        if self.trace.is_some() {
+        if self.exploration.trace.is_some() {
             self.record_watched(address, size, kind);
         }
-        if self.detector.is_some() {
+        if self.exploration.detector.is_some() {
             let time = self.now();
-            let access = Access { thread: self.current, address, size, kind };
+            let access = Access { thread: self.execution.current, address, size, kind };
             self.look_for_races(access, caller, time, record);
         }
     }
@@ -202,11 +207,11 @@ impl Engine {
         if block.start != address {
             return;
         }
-        if self.trace.is_some() {
+        if self.exploration.trace.is_some() {
             self.record_block(Action::Free { address });
         }
-        let me = self.current;
-        let Engine { detector, memory, .. } = self;
+        let me = self.execution.current;
+        let (detector, memory) = (&mut self.exploration.detector, &mut self.execution.memory);
         if let Some(detector) = detector
             && let Some(memory) = memory
         {
@@ -221,24 +226,24 @@ impl Engine {
             }
         }
         let bytes = block.start..block.start + block.size;
-        if let Some(exhaustive) = &mut self.exhaustive {
+        if let Some(exhaustive) = &mut self.exploration.exhaustive {
             exhaustive.forget(&bytes);
             self.current().dropping.take_if(|dropping| dropping.of_thread && bytes.contains(&dropping.count));
             self.end_marked_counts(&bytes);
         }
-        if let Some(memory) = &mut self.memory {
+        if let Some(memory) = &mut self.execution.memory {
             memory.forget(bytes);
         }
     }
 
     /// The current thread has allocated a block.
     pub(crate) fn allocated(&mut self, address: usize, size: usize) {
-        if self.detector.is_some()
+        if self.exploration.detector.is_some()
             && let Some(record) = heap::record_of(address)
         {
             record.set_allocated_at(self.now());
         }
-        if self.trace.is_some() {
+        if self.exploration.trace.is_some() {
             self.record_block(Action::Allocate { address, size });
         }
     }
@@ -246,7 +251,7 @@ impl Engine {
     /// The current thread frees what is no live block.
     pub(crate) fn bad_free(&mut self, address: usize, refusal: Refusal) -> ! {
         self.record(|| Action::Free { address });
-        let thread = self.current;
+        let thread = self.execution.current;
         let block = heap::block_of(address);
         self.stop(Outcome::Fault(match (refusal, block) {
             (Refusal::Free, Some(block)) => Fault::DoubleFree { thread, block },
@@ -257,22 +262,25 @@ impl Engine {
     /// Whether an address cannot be that of a heap block: it lies on a stack, among thread-locals or in the program.
     pub(crate) fn is_no_block(&self, address: usize) -> bool {
         stack::owner(address).is_some()
-            || self.threads[..self.alive].iter().any(|t| t.stack.contains(address))
+            || self.threads[..self.execution.alive].iter().any(|t| t.stack.contains(address))
     }
 
     #[cold]
     #[inline(never)]
     pub(crate) fn use_after_free(&mut self, address: usize, size: usize, kind: AccessKind) -> ! {
         self.record(|| Action::Access { address, size, kind });
-        let access = Access { thread: self.current, address, size, kind };
+        let access = Access { thread: self.execution.current, address, size, kind };
         let block = heap::block_of(address).expect("freed memory belongs to a block");
         self.stop(Outcome::Fault(Fault::UseAfterFree { access, block }))
     }
 
     /// Lets the trace of an execution that a signal ended tell where: called when the thread has stopped.
     pub(super) fn record_crash(&mut self) {
-        let Some(caller) = self.crashed_at.take().filter(|_| self.trace.is_some()) else { return };
-        let action = match &self.outcome {
+        let Some(caller) = self.execution.crashed_at.take().filter(|_| self.exploration.trace.is_some())
+        else {
+            return;
+        };
+        let action = match &self.execution.outcome {
             Some(Outcome::Fault(Fault::UseAfterFree { access, .. })) => {
                 Action::Access { address: access.address, size: access.size, kind: access.kind }
             }
@@ -284,16 +292,16 @@ impl Engine {
             stack.push(CallFrame { return_address: pc, frame_pointer: fp });
             stack.len() < 64
         });
-        let (thread, links) = (self.current, self.links(&action));
-        if let Some(trace) = &mut self.trace {
+        let (thread, links) = (self.execution.current, self.links(&action));
+        if let Some(trace) = &mut self.exploration.trace {
             trace.record(thread, action, stack, None, links, false);
         }
     }
 
     #[inline(always)]
     fn now(&self) -> u32 {
-        match (&self.detector, &self.memory) {
-            (Some(_), Some(memory)) => memory.sync.now(self.current),
+        match (&self.exploration.detector, &self.execution.memory) {
+            (Some(_), Some(memory)) => memory.sync.now(self.execution.current),
             _ => 0,
         }
     }
@@ -317,9 +325,11 @@ impl Engine {
         time: u32,
         record: Option<&mut Record>,
     ) -> Result<(), (Earlier, Calls)> {
-        let Engine { detector: Some(detector), memory: Some(memory), threads, .. } = self else {
+        let (Some(detector), Some(memory)) = (&mut self.exploration.detector, &mut self.execution.memory)
+        else {
             return Ok(());
         };
+        let threads = &self.threads;
         let clock = &memory.sync.view(me).clock;
         let knows = |thread: ThreadId, time: u32| clock.knows(thread, time);
         let calls = || calls(caller, threads[usize::from(me)].stack);
@@ -350,7 +360,7 @@ impl Engine {
             return false;
         }
         if earlier.access.kind == AccessKind::Read && self.is_half_of_rmw(earlier.calls) {
-            if let Some(detector) = &mut self.detector {
+            if let Some(detector) = &mut self.exploration.detector {
                 detector.races.forget(&earlier);
             }
             return true;
@@ -378,16 +388,17 @@ impl Engine {
     }
 
     fn is_suppressed(&mut self, calls: Calls) -> bool {
-        let Some(detector) = &self.detector else { return false };
+        let Some(detector) = &self.exploration.detector else { return false };
         if let Some(&known) = detector.suppressed.get(&calls) {
             return known;
         }
         let start = GLOBAL.text_start.get();
         let addresses: Vec<usize> =
             calls.iter().take_while(|&&call| call != 0).map(|&call| start + call as usize).collect();
-        let suppressed =
-            self.on_explorer(|engine| engine.suppress.as_mut().is_some_and(|suppress| suppress(&addresses)));
-        if let Some(detector) = &mut self.detector {
+        let suppressed = self.on_explorer(|engine| {
+            engine.exploration.suppress.as_mut().is_some_and(|suppress| suppress(&addresses))
+        });
+        if let Some(detector) = &mut self.exploration.detector {
             detector.suppressed.insert(calls, suppressed);
         }
         suppressed
@@ -396,7 +407,7 @@ impl Engine {
     /// Records a plain access that belongs to what is being explained.
     #[cold]
     fn record_watched(&mut self, address: usize, size: usize, kind: AccessKind) {
-        let Some(trace) = &self.trace else { return };
+        let Some(trace) = &self.exploration.trace else { return };
         let bytes = &trace.watch.bytes;
         let (start, end) = (address.max(bytes.start), (address + size).min(bytes.end));
         // What is freed, is freed as a whole, and recorded as that.
@@ -406,7 +417,7 @@ impl Engine {
     }
 
     fn record_block(&mut self, action: Action) {
-        if let Some(trace) = &self.trace
+        if let Some(trace) = &self.exploration.trace
             && action.address().is_some_and(|address| trace.watch.blocks.contains(&address))
         {
             self.record(|| action);

@@ -6,7 +6,7 @@
 use std::mem;
 use std::ops::{Range, RangeInclusive};
 
-use super::{Engine, blocking, leaks};
+use super::{Engine, Exploration, blocking, leaks};
 use crate::graph::event::{Access, EventId, NONE};
 use crate::graph::{Model, NOT_IN_MEMORY};
 use crate::isolate::heap;
@@ -97,11 +97,11 @@ impl SyntheticLocation {
 impl Engine {
     #[inline]
     pub(crate) fn follows_graph(&self) -> bool {
-        self.exhaustive.is_some()
+        self.exploration.exhaustive.is_some()
     }
 
     fn graph(&mut self) -> &mut ModelChecker {
-        self.exhaustive.as_mut().expect("the search is exhaustive")
+        self.exploration.exhaustive.as_mut().expect("the search is exhaustive")
     }
 
     /// Takes a step of the current thread when its turn has come. Returns what it reads, and what memory is to hold.
@@ -114,9 +114,9 @@ impl Engine {
         pc: usize,
     ) -> (u64, Option<u64>) {
         self.note_act();
-        let thread = self.current;
+        let thread = self.execution.current;
         self.current().polls = 0;
-        self.steps += 1;
+        self.execution.steps += 1;
         self.check_limits();
         self.note_pause();
         let mut reason = SwitchReason::Preempted;
@@ -133,10 +133,10 @@ impl Engine {
             match self.graph().request(&request) {
                 Answer::Done { id, .. } if self.begins_here(id) => {}
                 Answer::Done { id, read, write } => {
-                    if self.detector.is_some() {
+                    if self.exploration.detector.is_some() {
                         self.follow_clocks(id);
                     }
-                    if !self.clock.is_one() {
+                    if !self.execution.clock.is_one() {
                         self.follow_time(id, follows);
                     }
                     let size = location.map_or(8, |at| at.size);
@@ -162,11 +162,11 @@ impl Engine {
     /// The current thread looks at the clock. One that does nothing else for a while waits for a time to come.
     pub(crate) fn poll_clock(&mut self) {
         const PATIENCE: u32 = 100;
-        let thread = self.current;
+        let thread = self.execution.current;
         self.current().polls += 1;
         if let Some(more) = self.current().polls.checked_sub(PATIENCE) {
             let later = self.time() + (1_000 << more.min(30));
-            self.clock.has_waited(thread, later);
+            self.execution.clock.has_waited(thread, later);
         }
     }
 
@@ -174,17 +174,17 @@ impl Engine {
     fn follow_time(&mut self, id: EventId, follows: EventId) {
         let event = *self.graph().event(id);
         match event.access {
-            Access::Spawn(child) => self.clock.follow_thread(child, event.thread),
-            Access::Join(other) => self.clock.follow_thread(event.thread, other),
+            Access::Spawn(child) => self.execution.clock.follow_thread(child, event.thread),
+            Access::Join(other) => self.execution.clock.follow_thread(event.thread, other),
             _ => {}
         }
         let source = if event.rf == NONE { follows } else { event.rf };
-        self.clock.follow_event(event.thread, id, source);
+        self.execution.clock.follow_event(event.thread, id, source);
     }
 
     /// Switches to a thread. What others do to memory meanwhile is not the doing of the current thread.
     fn switch_watched(&mut self, next: ThreadId, reason: SwitchReason) {
-        if next == self.current {
+        if next == self.execution.current {
             return;
         }
         if self.current().rounds.are_watched() {
@@ -207,7 +207,7 @@ impl Engine {
 
     /// Whether something is learned from a round that the current thread may have made.
     fn learns_from_round(&mut self, pc: usize, access: Access, address: usize) -> bool {
-        let thread = self.current;
+        let thread = self.execution.current;
         if !self.current().rounds.came_by(pc, address)
             || !self.graph().is_beyond()
             || self.graph().is_free(thread)
@@ -216,7 +216,9 @@ impl Engine {
         }
         let state = self.state_at(pc, access);
         let rounds = mem::take(&mut self.current().rounds);
-        let Engine { liveness, exhaustive, borrowed, pages, threads, alive, .. } = self;
+        let Engine { exploration, execution, threads, .. } = self;
+        let Exploration { liveness, exhaustive, borrowed, pages, .. } = exploration;
+        let alive = &execution.alive;
         let graph = exhaustive.as_mut().expect("the search is exhaustive");
         let is_held = |range: &RangeInclusive<usize>| {
             let threads = threads[..*alive].iter();
@@ -248,7 +250,7 @@ impl Engine {
     }
 
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
-        let thread = self.current;
+        let thread = self.execution.current;
         // Where the thread is known to have an effect before long, it does not go round.
         let is_loop = self.graph().is_loop(pc) && !self.graph().will_not_wait(thread, po);
         let state = if is_loop { Some(self.state_at(pc, access)) } else { None };
@@ -282,16 +284,16 @@ impl Engine {
     /// is no different to anybody. That is tried a few times for each thread, because loops may wait for ever.
     pub(crate) fn times_out_early(&mut self, deadline: u64) -> bool {
         const MOST: u8 = 2;
-        if !self.limits.also.timeouts || self.current().early_timeouts == MOST {
+        if !self.exploration.limits.also.timeouts || self.current().early_timeouts == MOST {
             self.note_timeout(Some(deadline));
             return false;
         }
         let early = self.take_choice(2) == 1;
         if early {
             self.current().early_timeouts += 1;
-            let thread = self.current;
+            let thread = self.execution.current;
             // Whoever looks at the clock then finds that the time is over.
-            self.clock.has_waited(thread, deadline + 1);
+            self.execution.clock.has_waited(thread, deadline + 1);
         }
         early
     }
@@ -333,13 +335,13 @@ impl Engine {
     /// Whether the thread that parks at this word has a scope with threads, or had one.
     pub(crate) fn owns_scope(&self, parker: usize) -> bool {
         let parks_there = |thread: &VThread| thread.scope.is_some_and(|scope| scope.parker == parker);
-        self.threads[..self.alive].iter().any(|thread| parks_there(thread))
+        self.threads[..self.execution.alive].iter().any(|thread| parks_there(thread))
     }
 
     /// Whether the handles of the current thread's own result are counted at the address. `std::thread` counts those of the thread's
     /// data and of its scope, too.
     pub(crate) fn counts_own_result(&mut self, count: usize) -> bool {
-        let of_data = self.handle_at.is_some_and(|at| {
+        let of_data = self.exploration.handle_at.is_some_and(|at| {
             // SAFETY: std keeps the handle there, in the thread-locals of the current thread.
             let data = unsafe { ((sys::fs_base() - at) as *const usize).read_volatile() };
             (count..count + leaks::BEHIND).contains(&data)
@@ -369,7 +371,7 @@ impl Engine {
         let is_in = |thread: &VThread| {
             thread.scope.is_some_and(|scope| scope.count == count && scope.left == Left::No)
         };
-        self.threads[..self.alive].iter().any(|thread| is_in(thread))
+        self.threads[..self.execution.alive].iter().any(|thread| is_in(thread))
     }
 
     /// Whether the time at which operations begin and end is part of what is explored.
@@ -402,7 +404,7 @@ impl Engine {
 
     /// How the current thread is to access a count of references.
     pub(crate) fn counting(&mut self, count: usize, purpose: Purpose) -> Counting {
-        let (thread, drops) = (self.current, SyntheticLocation::Drops(count).address());
+        let (thread, drops) = (self.execution.current, SyntheticLocation::Drops(count).address());
         match self.graph().counting(thread, count, drops, purpose) {
             Ok(counting) => counting,
             Err(Restart) => self.stop(Outcome::Discarded(Discarded::Restart)),
@@ -411,7 +413,7 @@ impl Engine {
 
     /// How the current thread is to use a `RwLock`.
     pub(crate) fn locking(&mut self, lock: usize, purpose: LockUse) -> Locking {
-        let thread = self.current;
+        let thread = self.execution.current;
         match self.graph().locking(thread, lock, purpose) {
             Ok(locking) => locking,
             Err(Restart) => self.stop(Outcome::Discarded(Discarded::Restart)),
@@ -508,7 +510,7 @@ impl Engine {
     /// The beginning of the current thread.
     pub(super) fn begin_along_graph(&mut self) {
         if self.follows_graph() {
-            let me = self.current;
+            let me = self.execution.current;
             let spawn = self.graph().spawn_of(me);
             self.take_other_step(Access::Begin, Order::Relaxed, spawn);
         }
@@ -522,35 +524,36 @@ impl Engine {
     /// Takes an execution that passed back if it takes more preemptions than were asked for, or should not have been possible.
     /// Failures are failures.
     pub(super) fn validate_completed_graph(&mut self) {
-        let Some(graphs) = &mut self.exhaustive else { return };
-        if self.outcome != Some(Outcome::Passed) {
+        let Some(graphs) = &mut self.exploration.exhaustive else { return };
+        if self.execution.outcome != Some(Outcome::Passed) {
             return;
         }
-        let mut dropping = self.threads[..self.alive].iter().filter_map(|thread| thread.dropping);
+        let mut dropping = self.threads[..self.execution.alive].iter().filter_map(|thread| thread.dropping);
         if dropping.any(|dropping| graphs.drop_ends(dropping).is_err()) {
-            self.outcome = Some(Outcome::Discarded(Discarded::Restart));
+            self.execution.outcome = Some(Outcome::Discarded(Discarded::Restart));
             return;
         }
-        let ended =
-            self.threads[..self.alive].iter().filter(|thread| thread.state == thread::State::Finished);
+        let ended = self.threads[..self.execution.alive]
+            .iter()
+            .filter(|thread| thread.state == thread::State::Finished);
         if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| graphs.leader_went_on(thread)) {
-            self.outcome = Some(Outcome::Asymmetric { thread });
+            self.execution.outcome = Some(Outcome::Asymmetric { thread });
         } else if !graphs.counts() {
-            self.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
+            self.execution.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
         }
     }
 
     /// The current thread is about to make another, and std gives that the next of its identifiers.
     pub(crate) fn note_spawn(&mut self) {
-        let thread = self.current;
+        let thread = self.execution.current;
         if !self.graph().spawns_in_order(thread) {
-            self.left_out.add(Reason::ThreadIds);
+            self.exploration.left_out.add(Reason::ThreadIds);
         }
     }
 
     /// The number of the thread that the current one is about to make.
     pub(crate) fn next_child(&mut self) -> ThreadId {
-        let parent = self.current;
+        let parent = self.execution.current;
         let before = self.current().children;
         self.current().children += 1;
         self.graph().child(parent, before)
@@ -559,7 +562,7 @@ impl Engine {
     /// The current thread has just made another, of the kind that it makes.
     pub(crate) fn note_kind_of(&mut self, child: ThreadId) {
         let kind = self.current().makes;
-        let Engine { exhaustive, threads, .. } = self;
+        let Engine { exploration: Exploration { exhaustive, .. }, threads, .. } = self;
         let alike = |sibling: ThreadId| kind.is_some() && threads[usize::from(sibling)].kind == kind;
         exhaustive.as_mut().expect("the search is exhaustive").spawned(child, alike);
     }
@@ -567,15 +570,17 @@ impl Engine {
     /// The next of those who left a scope that the current thread ends, and the event by which it did. While the execution follows
     /// the graph, that says which it is.
     pub(crate) fn next_to_have_left(&mut self, scope: usize) -> Option<(ThreadId, EventId)> {
-        let me = self.current;
+        let me = self.execution.current;
         let has_left = |thread: &VThread| match thread.scope? {
             Scope { count, left: Left::By(event), .. } if count == scope => Some((thread.id, event)),
             _ => None,
         };
         match self.graph().next_event_of(me) {
-            Some(Access::EndScope(thread)) => has_left(self.threads[..self.alive].get(usize::from(thread))?),
+            Some(Access::EndScope(thread)) => {
+                has_left(self.threads[..self.execution.alive].get(usize::from(thread))?)
+            }
             Some(_) => None,
-            None => self.threads[..self.alive].iter().find_map(|thread| has_left(thread)),
+            None => self.threads[..self.execution.alive].iter().find_map(|thread| has_left(thread)),
         }
     }
 
@@ -587,9 +592,9 @@ impl Engine {
     /// Who goes on.
     pub(super) fn next_along_graph(&mut self) -> Option<ThreadId> {
         loop {
-            let graph = self.exhaustive.as_mut().expect("the search is exhaustive");
+            let graph = self.exploration.exhaustive.as_mut().expect("the search is exhaustive");
             if let Some(next) = graph.turn() {
-                if self.threads[..self.alive]
+                if self.threads[..self.execution.alive]
                     .get(usize::from(next))
                     .is_some_and(|t| t.state == thread::State::Runnable)
                 {
@@ -599,41 +604,41 @@ impl Engine {
                     continue;
                 }
                 let choice = self.graph().made();
-                self.outcome = Some(Outcome::Diverged { choice });
+                self.execution.outcome = Some(Outcome::Diverged { choice });
                 return None;
             }
             if let Some(next) = graph.must_go_on() {
                 return Some(next);
             }
-            let current = self.current;
+            let current = self.execution.current;
             let runs = |thread: &ThreadId| graph.can_go_on(*thread);
-            if self.fair.is_some() {
-                let runnable: Vec<ThreadId> = self.runnable.iter().copied().filter(runs).collect();
+            if self.execution.fair.is_some() {
+                let runnable: Vec<ThreadId> = self.execution.runnable.iter().copied().filter(runs).collect();
                 if !runnable.is_empty() {
                     return self.next_fairly_of(&runnable);
                 }
             } else {
                 // In which order events are added makes no difference, but a thread might go on for ever.
-                let is_patient = self.in_a_row < MOST_ADDED_IN_A_ROW;
+                let is_patient = self.execution.in_a_row < MOST_ADDED_IN_A_ROW;
                 let goes_on =
                     self.threads[current as usize].state == thread::State::Runnable && runs(&current);
                 if goes_on && is_patient {
-                    self.in_a_row += 1;
+                    self.execution.in_a_row += 1;
                     return Some(current);
                 }
-                let mut others = self.runnable.iter().copied().filter(|&thread| thread != current);
+                let mut others = self.execution.runnable.iter().copied().filter(|&thread| thread != current);
                 if let Some(next) = others.find(runs) {
                     return Some(next);
                 }
                 if goes_on {
-                    self.in_a_row = 0;
+                    self.execution.in_a_row = 0;
                     return Some(current);
                 }
             }
             let has_ended =
                 |thread: ThreadId| self.threads[usize::from(thread)].state == thread::State::Finished;
             let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
-            if let Some(&next) = self.runnable.iter().find(alone) {
+            if let Some(&next) = self.execution.runnable.iter().find(alone) {
                 graph.let_go(next);
                 return Some(next);
             }
@@ -643,17 +648,17 @@ impl Engine {
             }
             graph.enumerate_blocked_reads();
             let loops = graph.loops_at_rest();
-            for &thread in &self.runnable {
+            for &thread in &self.execution.runnable {
                 if let Some(address) = graph.awaited(thread) {
                     let address = SyntheticLocation::in_memory(address);
                     self.threads[thread as usize].state = thread::State::Lock { address };
                 }
             }
-            if self.runnable.is_empty() && self.pass_time() {
+            if self.execution.runnable.is_empty() && self.pass_time() {
                 continue;
             }
-            if self.outcome.is_none() {
-                self.outcome = Some(match loops {
+            if self.execution.outcome.is_none() {
+                self.execution.outcome = Some(match loops {
                     LoopsAtRest::None => self.outcome_at_rest(),
                     LoopsAtRest::Moving => Outcome::Discarded(Discarded::Blocked),
                     LoopsAtRest::Stuck => Outcome::Livelock,

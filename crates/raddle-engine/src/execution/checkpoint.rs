@@ -22,35 +22,21 @@ use std::rc::Rc;
 
 use super::access::Accesses;
 use super::control::Flow;
-use super::{Backend, Engine};
-use crate::execution::clock::Clock;
-use crate::execution::futex::Futexes;
+use super::{Backend, Engine, Execution};
 use crate::graph::event::EventId;
 use crate::isolate::heap;
 use crate::isolate::image::Image;
 use crate::model_checker::Checkpoint;
-use crate::op::ThreadId;
-use crate::thread::{KeyDestructor, Start, State, ThreadState};
-use crate::weak_memory::Memory;
+use crate::thread::{Start, State, ThreadState};
 
 /// Everything about an execution at some point, but what its graph says.
 #[derive(Debug, Default)]
 pub(crate) struct MachineSnapshot {
-    /// Stacks, thread-locals, heaps, and what was changed of the memory that existed before.
+    /// Stacks, thread-locals, heaps, and the changes of memory that existed before.
     image: Image,
     threads: Vec<Rc<ThreadState>>,
-    current: ThreadId,
-    runnable: Vec<ThreadId>,
-    steps: u64,
-    switches: u64,
-    waited: Option<ThreadId>,
-    memory: Option<Box<Memory>>,
+    execution: Option<Execution>,
     accesses: Accesses,
-    futexes: Futexes,
-    clock: Clock,
-    keys: Vec<Option<KeyDestructor>>,
-    in_a_row: u32,
-    panic: Option<(ThreadId, String)>,
 }
 
 /// Memory that is larger is not copied: an execution that fills it takes longer than to begin anew.
@@ -60,7 +46,7 @@ impl Engine {
     /// Begins an execution, at the latest point that is known.
     pub(super) fn set_out(&mut self, body: *mut dyn FnMut()) {
         self.begin();
-        match self.exhaustive.as_mut().and_then(|graphs| graphs.take_up()) {
+        match self.exploration.exhaustive.as_mut().and_then(|graphs| graphs.take_up()) {
             Some(kept) => self.take_up(&kept),
             None => _ = self.make_thread(Start::Root(body)),
         }
@@ -70,20 +56,20 @@ impl Engine {
     /// others may begin there. True if this is one of them: the event is yet to be made.
     #[inline]
     pub(super) fn begins_here(&mut self, id: EventId) -> bool {
-        self.exhaustive.as_ref().is_some_and(|graphs| graphs.is_branch(id))
+        self.exploration.exhaustive.as_ref().is_some_and(|graphs| graphs.is_branch(id))
             && self.keeps_points()
             && self.keep(id)
     }
 
     /// Whether executions may begin where others were, and all that the code under test can change is known.
     fn keeps_points(&self) -> bool {
-        self.limits.backend == Backend::Coroutines
-            && self.pages.is_some()
-            && self.mappings.is_empty()
-            && !self.environment.is_changed()
-            && self.trace.is_none()
-            && self.points.is_none()
-            && self.fair.is_none()
+        self.exploration.limits.backend == Backend::Coroutines
+            && self.exploration.pages.is_some()
+            && self.execution.mappings.is_empty()
+            && !self.exploration.environment.is_changed()
+            && self.exploration.trace.is_none()
+            && self.exploration.choice_log.is_none()
+            && self.execution.fair.is_none()
     }
 
     /// Returns once now, and once for each execution that begins here: then with true.
@@ -95,20 +81,21 @@ impl Engine {
         let request: *mut (dyn FnMut() + '_) = &mut request;
         // SAFETY: only the lifetime changes; the request is taken out before control comes back.
         unsafe {
-            (*this).request = Some(mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
-            Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
+            (*this).exploration.request =
+                Some(mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
+            Engine::pass(this, Flow::Thread((*this).execution.current), Flow::Explorer);
             // Whatever this function knew may be another execution's.
-            mem::take(&mut (*this).taken_up)
+            mem::take(&mut (*this).execution.is_restored)
         }
     }
 
     /// Runs on the explorer's stack, so that those of all threads stand still.
     fn keep_now(&mut self, id: EventId) {
-        let Some(graphs) = &mut self.exhaustive else { return };
+        let Some(graphs) = &mut self.exploration.exhaustive else { return };
         let mut point = graphs.spare_point();
         let machine = Rc::get_mut(&mut point).expect("it is spare").machine_mut();
         let copied = self.copy_to(machine);
-        if let Some(graphs) = self.exhaustive.as_mut().filter(|_| copied) {
+        if let Some(graphs) = self.exploration.exhaustive.as_mut().filter(|_| copied) {
             graphs.keep(id, point);
         }
     }
@@ -117,10 +104,12 @@ impl Engine {
     fn copy_to(&mut self, to: &mut MachineSnapshot) -> bool {
         let MachineSnapshot { image, .. } = to;
         image.clear();
-        if !heap::add_to(image, self.alive, MOST) {
+        if !heap::add_to(image, self.execution.alive, MOST) {
             return false;
         }
-        for thread in self.threads[..self.alive].iter().filter(|thread| thread.state != State::Finished) {
+        for thread in
+            self.threads[..self.execution.alive].iter().filter(|thread| thread.state != State::Finished)
+        {
             // SAFETY: the used part of the stack of a thread that does not run, and its thread-locals.
             unsafe {
                 image.add(thread.context..thread.stack.top());
@@ -129,65 +118,37 @@ impl Engine {
                 }
             }
         }
-        if let Some(pages) = &self.pages {
+        if let Some(pages) = &self.exploration.pages {
             pages.add_changes(image);
         }
-        self.borrowed.add_changes(image);
-        to.threads.resize_with(self.alive, Rc::default);
+        self.exploration.borrowed.add_changes(image);
+        to.threads.resize_with(self.execution.alive, Rc::default);
         for (to, thread) in to.threads.iter_mut().zip(&mut self.threads) {
             thread.copy_to(to);
         }
-        (to.current, to.steps, to.switches) = (self.current, self.steps, self.switches);
-        to.waited = self.waited;
-        to.runnable.clone_from(&self.runnable);
-        to.memory.clone_from(&self.memory);
-        if let Some(detector) = &mut self.detector {
+        match &mut to.execution {
+            Some(execution) => execution.clone_from(&self.execution),
+            None => to.execution = Some(self.execution.clone()),
+        }
+        if let Some(detector) = &mut self.exploration.detector {
             detector.so_far(&mut to.accesses);
         }
-        to.futexes.clone_from(&self.futexes);
-        to.clock.clone_from(&self.clock);
-        to.keys.clone_from(&self.keys);
-        to.in_a_row = self.in_a_row;
-        to.panic.clone_from(&self.panic);
         true
     }
 
     /// The execution, which has just begun, begins where another one was.
     fn take_up(&mut self, kept: &Rc<Checkpoint>) {
-        let MachineSnapshot {
-            image,
-            threads,
-            current,
-            runnable,
-            steps,
-            switches,
-            waited,
-            memory,
-            accesses,
-            futexes,
-            clock,
-            keys,
-            in_a_row,
-            panic,
-        } = kept.machine();
+        let MachineSnapshot { image, threads, execution, accesses } = kept.machine();
         // SAFETY: what is in it was mapped for threads, which keep it, or before the exploration. No thread runs.
         unsafe { image.write_back() };
-        self.alive = threads.len();
-        for (thread, run) in self.threads.iter_mut().zip(threads) {
-            thread.take_up(run);
+        for (thread, state) in self.threads.iter_mut().zip(threads) {
+            thread.take_up(state);
         }
-        self.runnable.clone_from(runnable);
-        (self.current, self.steps, self.switches, self.waited) = (*current, *steps, *switches, *waited);
-        self.begun_at = *steps;
-        self.memory.clone_from(memory);
-        if let Some(detector) = &mut self.detector {
+        self.execution.clone_from(execution.as_ref().expect("a checkpoint has the state of its execution"));
+        if let Some(detector) = &mut self.exploration.detector {
             detector.take_up(accesses);
         }
-        self.futexes.clone_from(futexes);
-        self.clock.clone_from(clock);
-        self.keys.clone_from(keys);
-        self.in_a_row = *in_a_row;
-        self.panic.clone_from(panic);
-        self.taken_up = true;
+        self.execution.begun_at = self.execution.steps;
+        self.execution.is_restored = true;
     }
 }

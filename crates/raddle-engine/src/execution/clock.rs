@@ -7,25 +7,28 @@
 //! do with each other must not matter: a sleep makes it later for the thread that slept, and for those who learn of what it did
 //! afterwards. When nobody can go on, time passes for all.
 
+use crate::in_place::in_place;
 use crate::op::ThreadId;
 
-/// The virtual clock of an execution and the threads that wait for it.
-#[derive(Clone, Debug)]
-pub struct Clock {
-    now: u64,
-    /// Pairs of a deadline and the thread that waits for it, in no order: there are never many.
-    sleepers: Vec<(u64, ThreadId)>,
-    idle_steps: u32,
-    /// How long others were held up so that sleeps could end.
-    delay: u64,
-    /// How long they can be: less than this.
-    most_delay: u64,
-    /// Whether each thread has a time of its own.
-    apart: bool,
-    /// Which time it is for each thread, then, if that is later than `now`.
-    own: Vec<u64>,
-    /// The same for the thread that made an event, by the event's number.
-    at_events: Vec<u64>,
+in_place! {
+    /// The virtual clock of an execution and the threads that wait for it.
+    #[derive(Debug)]
+    pub struct Clock {
+        now: u64,
+        /// Pairs of a deadline and the thread that waits for it, in no order: there are never many.
+        sleepers: Vec<(u64, ThreadId)>,
+        idle_steps: u32,
+        /// How long others were held up so that sleeps could end.
+        delay: u64,
+        /// How long they can be: less than this.
+        most_delay: u64,
+        /// Whether each thread has a time of its own.
+        apart: bool,
+        /// Which time it is for each thread, then, if that is later than `now`.
+        own: Vec<u64>,
+        /// The same for the thread that made an event, by the event's number.
+        at_events: Vec<u64>,
+    }
 }
 
 /// Nanoseconds for which threads can be held up in an execution: less than this.

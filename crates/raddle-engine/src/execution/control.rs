@@ -24,13 +24,13 @@ const MOST_FRAMES: usize = 64;
 impl Engine {
     /// Ends the execution from within: the current thread never returns.
     pub(crate) fn stop(&mut self, outcome: Outcome) -> ! {
-        if self.limits.notes_stacks {
-            self.stopped_at = unwind::call_stack();
+        if self.exploration.limits.notes_stacks {
+            self.execution.stopped_at = unwind::call_stack();
         }
-        self.outcome = Some(outcome);
+        self.execution.outcome = Some(outcome);
         loop {
             // SAFETY: a thread of this engine runs; the explorer never comes back to it.
-            unsafe { Engine::pass(self, Flow::Thread(self.current), Flow::Explorer) };
+            unsafe { Engine::pass(self, Flow::Thread(self.execution.current), Flow::Explorer) };
         }
     }
 
@@ -45,16 +45,17 @@ impl Engine {
         let request: *mut (dyn FnMut() + '_) = &mut request;
         // SAFETY: only the lifetime changes; the request is taken out before control comes back.
         unsafe {
-            (*this).request = Some(std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
-            Engine::pass(this, Flow::Thread((*this).current), Flow::Explorer);
+            (*this).exploration.request =
+                Some(std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
+            Engine::pass(this, Flow::Thread((*this).execution.current), Flow::Explorer);
         }
         result.expect("the explorer answers every request")
     }
 
     /// Notes where the thread stood that a signal ended, and lets the trace end with it if it ran over the end of its stack.
     pub(super) fn note_crash(&mut self) {
-        let is_wanted = self.limits.notes_stacks || self.trace.is_some();
-        let Some(caller) = self.crashed_at.filter(|_| is_wanted) else { return };
+        let is_wanted = self.exploration.limits.notes_stacks || self.exploration.trace.is_some();
+        let Some(caller) = self.execution.crashed_at.filter(|_| is_wanted) else { return };
         let stack = self.current().stack;
         let mut frames = vec![CallFrame { return_address: caller.pc, frame_pointer: caller.fp }];
         let mut above = stack.bottom()..stack.top() - 16;
@@ -66,21 +67,21 @@ impl Engine {
             fp = outer;
             frames.push(CallFrame { return_address, frame_pointer: fp });
         }
-        let thread = self.current;
+        let thread = self.execution.current;
         let is_code = |address: usize| address.wrapping_sub(GLOBAL.text_start.get()) < GLOBAL.text_len.get();
         if !frames.get(1).is_some_and(|caller| is_code(caller.return_address))
-            && let Some(trace) = &self.trace
+            && let Some(trace) = &self.exploration.trace
             && let Some(last) = trace.events.iter().rev().find(|event| event.thread == thread)
         {
             // It ended in code without frame pointers, Raddle's own: the event that it was about to make is not far.
             frames.clone_from(&last.stack);
         }
-        if let Some(trace) = &mut self.trace
-            && matches!(self.outcome, Some(Outcome::StackOverflow { .. }))
+        if let Some(trace) = &mut self.exploration.trace
+            && matches!(self.execution.outcome, Some(Outcome::StackOverflow { .. }))
         {
             trace.record(thread, Action::Overflow, frames.clone(), None, Links::default(), false);
         }
-        self.stopped_at = frames;
+        self.execution.stopped_at = frames;
     }
 
     /// Passes control from one flow to another; returns when it comes back.
@@ -93,22 +94,22 @@ impl Engine {
         // explorer sets its own.
         unsafe {
             if let Flow::Thread(id) = to {
-                (*this).current = id;
+                (*this).execution.current = id;
             }
-            if (*this).limits.backend == Backend::OsThreads {
+            if (*this).exploration.limits.backend == Backend::OsThreads {
                 // Found before the turn is given away: from then on the engine is the other's.
                 let own: *const Turn = (*this).turn(from);
                 (*this).turn(to).give();
                 return (*own).take();
             }
             let saved: *mut Context = match from {
-                Flow::Explorer => &raw mut (*this).explorer,
+                Flow::Explorer => &raw mut (*this).exploration.explorer,
                 Flow::Thread(id) => &raw mut (*this).thread(id.into()).context,
             };
             let next: *const Context = match to {
-                Flow::Explorer => &raw const (*this).explorer,
+                Flow::Explorer => &raw const (*this).exploration.explorer,
                 Flow::Thread(id) => {
-                    let fs_base = (*this).fs_base;
+                    let fs_base = (*this).exploration.fs_base;
                     let thread = (*this).thread(id.into());
                     fs_base.set(thread.lender.fs_base);
                     &raw const thread.context
@@ -120,7 +121,7 @@ impl Engine {
 
     pub(super) fn turn(&self, flow: Flow) -> &Turn {
         match flow {
-            Flow::Explorer => &self.explorers_turn,
+            Flow::Explorer => &self.exploration.explorers_turn,
             Flow::Thread(id) => {
                 &self.threads[id as usize].os_thread.as_ref().expect("threads are OS threads").turn
             }
@@ -131,11 +132,11 @@ impl Engine {
     pub(super) unsafe fn drive(this: *mut Engine) {
         // SAFETY: no reference into the engine lives while others have control.
         unsafe {
-            let explorer_fs = (*this).explorer_fs;
-            while (*this).outcome.is_none() {
-                Engine::pass(this, Flow::Explorer, Flow::Thread((*this).current));
-                (*this).fs_base.set(explorer_fs);
-                if let Some(request) = (*this).request.take() {
+            let explorer_fs = (*this).exploration.explorer_fs;
+            while (*this).execution.outcome.is_none() {
+                Engine::pass(this, Flow::Explorer, Flow::Thread((*this).execution.current));
+                (*this).exploration.fs_base.set(explorer_fs);
+                if let Some(request) = (*this).exploration.request.take() {
                     (*request)();
                 }
             }
@@ -144,17 +145,17 @@ impl Engine {
 
     /// The current thread has come to its end. Says who goes on: the explorer, if that was the end of the execution.
     pub(super) fn finish_current(&mut self) -> Flow {
-        let id = self.current;
+        let id = self.execution.current;
         self.current().clear();
         self.record(|| Action::End);
-        self.runnable.retain(|&runnable| runnable != id);
-        for index in 0..self.alive {
+        self.execution.runnable.retain(|&runnable| runnable != id);
+        for index in 0..self.execution.alive {
             if self.threads[index].state == State::Join(id) {
                 self.unblock(index as ThreadId, Wake::Woken);
             }
         }
         if id == 0 && self.threads[0].panicked {
-            self.outcome = Some(Outcome::Panic { thread: 0 });
+            self.execution.outcome = Some(Outcome::Panic { thread: 0 });
             return Flow::Explorer;
         }
         match self.find_next() {
@@ -173,7 +174,7 @@ pub(super) unsafe extern "C" fn coroutine_body() -> ! {
     unsafe {
         run_thread();
         let engine = super::engine();
-        let me = (*engine).current;
+        let me = (*engine).execution.current;
         let next = (*engine).finish_current();
         loop {
             Engine::pass(engine, Flow::Thread(me), next);
@@ -192,7 +193,7 @@ pub(super) unsafe fn os_thread_body() {
         }
         let next = (*engine).finish_current();
         if let Flow::Thread(id) = next {
-            (*engine).current = id;
+            (*engine).execution.current = id;
         }
         (*engine).turn(next).give();
     }
@@ -203,7 +204,7 @@ pub(crate) unsafe extern "C" fn trapped() -> ! {
     let engine = super::engine();
     loop {
         // SAFETY: the current thread runs this, on its own stack; the outcome is set.
-        unsafe { Engine::pass(engine, Flow::Thread((*engine).current), Flow::Explorer) };
+        unsafe { Engine::pass(engine, Flow::Thread((*engine).execution.current), Flow::Explorer) };
     }
 }
 
@@ -212,7 +213,7 @@ unsafe fn run_thread() {
     use super::engine;
     // SAFETY: the engine outlives its threads, and no reference to it is held while the code under test runs.
     unsafe {
-        let id = usize::from((*engine()).current);
+        let id = usize::from((*engine()).execution.current);
         let start = (*engine()).thread(id).start.take().expect("a thread begins once");
         (*engine()).begin_along_graph();
         (*engine()).record(|| Action::Begin);

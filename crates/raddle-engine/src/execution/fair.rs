@@ -26,7 +26,7 @@ const MOST_EVENTS: u64 = 100_000;
 const LONGEST_TURN: usize = 9;
 
 /// Whose turn it is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fair {
     /// How many events had been made when it began.
     pub(super) since: u64,
@@ -79,62 +79,63 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(super) fn reach_limit(&mut self) {
-        match &self.fair {
+        match &self.execution.fair {
             None => {
-                let fair = Fair::new(self.steps);
-                self.fair = Some(Box::new(fair));
-                self.step_limit = self.steps;
+                let fair = Fair::new(self.execution.steps);
+                self.execution.fair = Some(Box::new(fair));
+                self.execution.step_limit = self.execution.steps;
                 if !self.follows_graph() {
-                    self.left_out.add(Reason::LongExecutions);
+                    self.exploration.left_out.add(Reason::LongExecutions);
                 }
                 // It has as much time once more.
-                (self.expired, self.ticks) = (false, 0);
+                (self.exploration.watchdog.expired, self.exploration.watchdog.ticks) = (false, 0);
             }
-            Some(_) if self.expired => self.stop(Outcome::TimeLimit),
-            Some(fair) if self.steps - fair.since > MOST_EVENTS => self.stop(Outcome::Endless),
+            Some(_) if self.exploration.watchdog.expired => self.stop(Outcome::TimeLimit),
+            Some(fair) if self.execution.steps - fair.since > MOST_EVENTS => self.stop(Outcome::Endless),
             Some(_) => {}
         }
     }
 
     /// Since which event the execution goes on fairly, if it does.
     pub(crate) fn fair_since(&self) -> Option<u64> {
-        self.fair.as_ref().map(|fair| fair.since)
+        self.execution.fair.as_ref().map(|fair| fair.since)
     }
 
     /// Who goes on, of those that can.
     #[cold]
     pub(super) fn next_fairly(&mut self) -> Option<ThreadId> {
         loop {
-            let waiting = self.locking.len();
+            let waiting = self.execution.lockers.len();
             self.release_lockers();
-            let released = self.locking.len() < waiting;
-            if self.runnable.is_empty() {
+            let released = self.execution.lockers.len() < waiting;
+            if self.execution.runnable.is_empty() {
                 if !self.pass_time() {
                     return None;
                 }
                 continue;
             }
-            let fair = self.fair.as_mut().expect("the execution goes on fairly");
-            let goes_on = fair.left > 0 && !self.giving_way && !released;
-            if goes_on && self.runnable.contains(&self.current) {
+            let fair = self.execution.fair.as_mut().expect("the execution goes on fairly");
+            let goes_on = fair.left > 0 && !self.execution.is_yielding && !released;
+            if goes_on && self.execution.runnable.contains(&self.execution.current) {
                 fair.left -= 1;
-                return Some(self.current);
+                return Some(self.execution.current);
             }
-            if fair.ends_round(self.runnable.iter().copied()) {
+            if fair.ends_round(self.execution.runnable.iter().copied()) {
                 self.let_time_pass();
             }
-            let fair = self.fair.as_mut().expect("the execution goes on fairly");
-            let current = self.current;
-            let others = self.runnable.len() > 1;
+            let fair = self.execution.fair.as_mut().expect("the execution goes on fairly");
+            let current = self.execution.current;
+            let others = self.execution.runnable.len() > 1;
             let steps_back = |thread: ThreadId| others && thread == current;
-            return fair.begin_turn(self.runnable.iter().copied().filter(|&thread| !steps_back(thread)));
+            return fair
+                .begin_turn(self.execution.runnable.iter().copied().filter(|&thread| !steps_back(thread)));
         }
     }
 
     /// The same along an execution graph, for threads that can go on there.
     pub(super) fn next_fairly_of(&mut self, threads: &[ThreadId]) -> Option<ThreadId> {
-        let current = self.current;
-        let fair = self.fair.as_mut()?;
+        let current = self.execution.current;
+        let fair = self.execution.fair.as_mut()?;
         if fair.left > 0 && threads.contains(&current) {
             fair.left -= 1;
             return Some(current);
@@ -144,14 +145,14 @@ impl Engine {
 
     /// A round is over: those who wait for the clock go on when their time comes, and those who spin look again.
     fn let_time_pass(&mut self) {
-        let mut clock = std::mem::take(&mut self.clock);
+        let mut clock = std::mem::take(&mut self.execution.clock);
         let moved = clock.jump(|thread| {
-            self.futexes.cancel(thread);
+            self.execution.futexes.cancel(thread);
             self.unblock(thread, Wake::TimedOut);
         });
-        self.clock = clock;
+        self.execution.clock = clock;
         if !moved {
-            self.clock.drift();
+            self.execution.clock.drift();
         }
         self.release_all_spinners();
     }

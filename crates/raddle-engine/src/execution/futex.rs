@@ -1,11 +1,14 @@
 //! Waiting on addresses: the Linux futex, which every lock, condition and park of std and parking_lot ends in.
 
+use crate::in_place::in_place;
 use crate::op::ThreadId;
 
-/// The threads that wait for wake-ups, in the order in which they began to.
-#[derive(Clone, Debug, Default)]
-pub struct Futexes {
-    waiters: Vec<Waiter>,
+in_place! {
+    /// The threads that wait for wake-ups, in the order in which they began to.
+    #[derive(Debug, Default)]
+    pub struct Futexes {
+        waiters: Vec<Waiter>,
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -30,19 +30,20 @@ use crate::thread::{State, VThread};
 impl Engine {
     /// At the end of an execution that passed: if blocks are left that nothing refers to, it has failed.
     pub(super) fn look_for_leaks(&mut self) {
-        if self.limits.check_leaks && self.outcome == Some(Outcome::Passed) {
+        if self.exploration.limits.check_leaks && self.execution.outcome == Some(Outcome::Passed) {
             let mut blocks = Blocks::of(self);
             blocks.reach(self.roots());
             let leaked: Vec<Block> = blocks.not_reached().collect();
             if !leaked.is_empty() {
-                self.outcome = Some(Outcome::Fault(Fault::Leak { blocks: leaked }));
+                self.execution.outcome = Some(Outcome::Fault(Fault::Leak { blocks: leaked }));
             }
         }
     }
 
     /// Whether a thread is left, now that nothing will happen any more, that does not live on by design.
     pub(super) fn has_leaked_threads(&self) -> bool {
-        let left = || self.threads[..self.alive].iter().filter(|thread| thread.state != State::Finished);
+        let left =
+            || self.threads[..self.execution.alive].iter().filter(|thread| thread.state != State::Finished);
         let mut own = Blocks::of(self);
         own.reach(left().flat_map(|thread| self.memory_of_thread(thread)).collect());
         let mut shared = Blocks::of(self);
@@ -51,9 +52,10 @@ impl Engine {
         let leaked: Vec<_> = leaked.map(|block| block.start..block.start + block.size).collect();
         // Leaked memory is as good as a static, with all that it refers to.
         shared.reach_blocks(&leaked);
-        let leaked = left().map(|thread| thread.id).filter(|&id| !self.lives_on(id, &shared, self.alive));
-        self.leaked.replace(leaked.collect());
-        !self.leaked.borrow().is_empty()
+        let leaked =
+            left().map(|thread| thread.id).filter(|&id| !self.lives_on(id, &shared, self.execution.alive));
+        self.execution.leaked.replace(leaked.collect());
+        !self.execution.leaked.borrow().is_empty()
     }
 
     fn lives_on(&self, thread: ThreadId, shared: &Blocks, depth: usize) -> bool {
@@ -61,7 +63,7 @@ impl Engine {
         let is_shared = |address: usize| {
             shared.is_reached(address) || self.outliving().iter().any(|memory| memory.contains(&address))
         };
-        let handle = self.handle_at.map(|below| word(thread.lender.thread_locals().end - below));
+        let handle = self.exploration.handle_at.map(|below| word(thread.lender.thread_locals().end - below));
         match thread.state {
             State::Futex { address, .. } => {
                 is_shared(address)
@@ -81,10 +83,10 @@ impl Engine {
 
     /// Memory that is not the execution's heap, outlives the closure, and may refer to it.
     fn outliving(&self) -> Vec<Range<usize>> {
-        let mut memory = vec![self.borrowed.memory()];
+        let mut memory = vec![self.exploration.borrowed.memory()];
         let is_own = |page: &Range<usize>| heap::own_statics().iter().any(|own| own.contains(&page.start));
         memory.extend(pages::statics().into_iter().flat_map(heap::without_own_statics));
-        memory.extend(self.pages.iter().flat_map(Pages::changed).filter(|page| !is_own(page)));
+        memory.extend(self.exploration.pages.iter().flat_map(Pages::changed).filter(|page| !is_own(page)));
         memory
     }
 
@@ -104,8 +106,8 @@ impl Engine {
         let own_stack = (&raw const here).addr() & !7..unwind::outermost_frame();
         let mut roots = vec![own_stack];
         roots.extend(pages::statics());
-        roots.extend(self.pages.iter().flat_map(Pages::changed));
-        for thread in &self.threads[..self.alive] {
+        roots.extend(self.exploration.pages.iter().flat_map(Pages::changed));
+        for thread in &self.threads[..self.execution.alive] {
             if thread.state != State::Finished {
                 roots.push(thread.stack.bottom()..thread.stack.top());
                 roots.push(thread.lender.thread_locals());
@@ -141,7 +143,8 @@ struct Blocks(Vec<(Block, bool)>);
 
 impl Blocks {
     fn of(engine: &Engine) -> Blocks {
-        let mut blocks: Vec<(Block, bool)> = heap::live(engine.alive).map(|block| (block, false)).collect();
+        let mut blocks: Vec<(Block, bool)> =
+            heap::live(engine.execution.alive).map(|block| (block, false)).collect();
         blocks.sort_unstable_by_key(|(block, _)| block.start);
         Blocks(blocks)
     }

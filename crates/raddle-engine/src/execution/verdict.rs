@@ -33,17 +33,17 @@ impl EndedExecution<'_> {
     /// [noted](crate::Config::notes_stacks): the one that stopped the execution, or all that were left.
     pub fn stacks(&self) -> Vec<Vec<usize>> {
         let addresses = |stack: &[CallFrame]| stack.iter().map(|frame| frame.return_address).collect();
-        let threads = &self.engine.threads[..self.engine.alive];
+        let threads = &self.engine.threads[..self.engine.execution.alive];
         match self.outcome {
             Outcome::ThreadLeak => {
-                let leaked = self.engine.leaked.borrow();
+                let leaked = self.engine.execution.leaked.borrow();
                 leaked.iter().map(|&id| addresses(&threads[usize::from(id)].paused_at)).collect()
             }
             Outcome::Deadlock | Outcome::Livelock | Outcome::Endless | Outcome::TimeLimit => {
                 let left = threads.iter().filter(|thread| thread.state != State::Finished);
                 left.map(|thread| addresses(&thread.paused_at)).collect()
             }
-            _ => vec![addresses(&self.engine.stopped_at)],
+            _ => vec![addresses(&self.engine.execution.stopped_at)],
         }
     }
 
@@ -51,7 +51,7 @@ impl EndedExecution<'_> {
     /// [`SearchReport::kinds`](crate::SearchReport::kinds) says how many there were of each. Equal results are of one kind, in
     /// every process; the numbers are small and those of the process.
     pub fn is_of_kind(&self, kind: usize) {
-        self.engine.kind.set(Some(kind));
+        self.engine.execution.kind.set(Some(kind));
     }
 
     /// When each event of an execution happens that follows a graph: an order that sequential consistency allows, and in which
@@ -60,7 +60,7 @@ impl EndedExecution<'_> {
     /// # Panics
     /// If the execution follows no graph.
     pub fn moments(&self) -> Option<Vec<u32>> {
-        self.engine.exhaustive.as_ref().expect("it follows a graph").moments()
+        self.engine.exploration.exhaustive.as_ref().expect("it follows a graph").moments()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Everything here is reached only if the engine has a [`Memory`](crate::weak_memory::Memory): under sequential consistency, without
 //! anything that needs clocks, reads see what memory holds and nothing is remembered.
 
-use super::{Engine, Outcome};
+use super::{Engine, Execution, Exploration, Outcome};
 use crate::happens_before::Model;
 use crate::happens_before::sync::Message;
 use crate::op::{Order, ThreadId};
@@ -13,13 +13,13 @@ impl Engine {
     /// Whether anything is remembered.
     #[inline(always)]
     pub fn remembers(&self) -> bool {
-        self.memory.is_some()
+        self.execution.memory.is_some()
     }
 
     /// Whether reads may see older values.
     #[inline]
     pub(crate) fn is_weak(&self) -> bool {
-        self.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
+        self.execution.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
     }
 
     /// The orders of success and failure by which an exchange goes: those that are given, where all that the memory model
@@ -27,7 +27,7 @@ impl Engine {
     /// compilers make of it, on every machine.
     #[inline]
     pub(crate) fn orders_of_exchange(&self, [success, failure]: [Order; 2]) -> [Order; 2] {
-        match success == Order::SeqCst && !(self.follows_graph() && self.limits.to_the_letter) {
+        match success == Order::SeqCst && !(self.follows_graph() && self.exploration.limits.to_the_letter) {
             true => [success; 2],
             false => [success, failure],
         }
@@ -51,7 +51,7 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn remember_rmw(&mut self, access: Access, written: u128) {
         self.current().made_sc_rmw = access.order == Order::SeqCst;
-        if let Some(memory) = &mut self.memory {
+        if let Some(memory) = &mut self.execution.memory {
             memory.rmw(access, written);
         }
     }
@@ -72,39 +72,39 @@ impl Engine {
 
     /// The current thread makes a fence.
     pub(crate) fn remember_fence(&mut self, order: Order) {
-        let thread = self.current;
-        if let Some(memory) = &mut self.memory {
+        let thread = self.execution.current;
+        if let Some(memory) = &mut self.execution.memory {
             memory.sync.fence(thread, order);
         }
     }
 
     /// All threads make a fence that is sequentially consistent.
     pub(crate) fn remember_fences_of_all(&mut self) {
-        if let Some(memory) = &mut self.memory {
-            (0..self.alive).for_each(|thread| memory.sync.fence(thread as ThreadId, Order::SeqCst));
+        if let Some(memory) = &mut self.execution.memory {
+            (0..self.execution.alive).for_each(|thread| memory.sync.fence(thread as ThreadId, Order::SeqCst));
         }
     }
 
     /// The current thread has made another.
     pub(crate) fn remember_spawn(&mut self, child: ThreadId) {
-        let parent = self.current;
-        if let Some(memory) = &mut self.memory {
+        let parent = self.execution.current;
+        if let Some(memory) = &mut self.execution.memory {
             memory.sync.spawn(parent, child);
         }
     }
 
     /// The current thread has seen the end of another.
     pub(crate) fn remember_join(&mut self, joined: ThreadId) {
-        let joiner = self.current;
-        if let Some(memory) = &mut self.memory {
+        let joiner = self.execution.current;
+        if let Some(memory) = &mut self.execution.memory {
             memory.sync.join(joiner, joined);
         }
     }
 
     /// The current thread has done what the scope waits for.
     pub(crate) fn remember_leave(&mut self, scope: usize) {
-        let thread = self.current;
-        let Engine { memory: Some(memory), scopes, .. } = self else { return };
+        let thread = self.execution.current;
+        let Execution { memory: Some(memory), scopes, .. } = &mut self.execution else { return };
         if !scopes.iter().any(|(known, _)| *known == scope) {
             scopes.push((scope, Message::default()));
         }
@@ -114,8 +114,8 @@ impl Engine {
 
     /// The current thread looks whether all threads of the scope have left it, and takes over what those did that have.
     pub(crate) fn remember_scope_end(&mut self, scope: usize) {
-        let thread = self.current;
-        let Engine { memory: Some(memory), scopes, .. } = self else { return };
+        let thread = self.execution.current;
+        let Execution { memory: Some(memory), scopes, .. } = &mut self.execution else { return };
         if let Some((_, message)) = scopes.iter().find(|(known, _)| *known == scope) {
             memory.sync.load(thread, Order::Acquire, message);
         }
@@ -123,8 +123,8 @@ impl Engine {
 
     /// The current thread may have synchronised with any other, in code that is not instrumented.
     pub(crate) fn remember_unseen_synchronisation(&mut self) {
-        let thread = self.current;
-        if let Some(memory) = &mut self.memory {
+        let thread = self.execution.current;
+        if let Some(memory) = &mut self.execution.memory {
             memory.sync.acquire_all(thread);
         }
     }
@@ -134,21 +134,23 @@ impl Engine {
         if self.follows_graph() {
             return self.take_choice(ways);
         }
-        let choice = self.strategy.choose_reads_from(ways.into(), self.mo_offsets.len());
+        let choice =
+            self.exploration.strategy.choose_reads_from(ways.into(), self.execution.mo_offsets.len());
         if choice >= usize::from(ways) {
-            self.stop(Outcome::Diverged { choice: self.schedule.len() });
+            self.stop(Outcome::Diverged { choice: self.execution.schedule.len() });
         }
-        if let Some(log) = &mut self.points {
+        if let Some(log) = &mut self.exploration.choice_log {
             log.note_reads_from(choice, ways.into());
         }
-        self.mo_offsets.push(choice as u16);
+        self.execution.mo_offsets.push(choice as u16);
         choice as u16
     }
 
     /// Runs an access that may have a choice, and notes what was chosen.
     #[inline]
     fn choosing<T>(&mut self, access: impl FnOnce(&mut Memory, &mut dyn FnMut(usize) -> usize) -> T) -> T {
-        let Engine { memory, strategy, mo_offsets, points, .. } = self;
+        let Execution { memory, mo_offsets, .. } = &mut self.execution;
+        let Exploration { strategy, choice_log, .. } = &mut self.exploration;
         let memory = memory.as_mut().expect("the engine remembers");
         let mut diverged = false;
         let result = access(memory, &mut |ways| {
@@ -157,14 +159,14 @@ impl Engine {
                 diverged = true;
                 return 0;
             }
-            if let Some(log) = points {
+            if let Some(log) = choice_log {
                 log.note_reads_from(choice, ways);
             }
             mo_offsets.push(choice as u16);
             choice
         });
         if diverged {
-            self.stop(Outcome::Diverged { choice: self.schedule.len() });
+            self.stop(Outcome::Diverged { choice: self.execution.schedule.len() });
         }
         result
     }

@@ -244,19 +244,19 @@ impl<'a> Search<'a> {
             if config.exhaustive {
                 Liveness::prepare();
                 let graphs = ModelChecker::new(config.memory);
-                (*engine).exhaustive = Some(Box::new(match config.preemptions {
+                (*engine).exploration.exhaustive = Some(Box::new(match config.preemptions {
                     Some(most) => graphs.with_preemptions(most),
                     None => graphs,
                 }));
                 // What reads see is said by the graph; only clocks are kept.
-                (*engine).memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
+                (*engine).execution.memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
             } else if config.memory == Model::Rc11 || config.races {
-                (*engine).memory = Some(Box::new(Memory::new(config.memory)));
+                (*engine).execution.memory = Some(Box::new(Memory::new(config.memory)));
             }
             if config.races {
                 // What a child finds out, it cannot tell, and it makes one execution only.
                 RaceDetector::begin_sharing(config.fork);
-                (*engine).detector = Some(Box::default());
+                (*engine).exploration.detector = Some(Box::default());
             }
         }
         execution::set_engine(engine);
@@ -270,13 +270,13 @@ impl<'a> Search<'a> {
         set_flag(config, false);
         if let Some(callers) = config.callers {
             // SAFETY: the engine was just made.
-            unsafe { (*engine).borrowed = Borrowed::above(callers) };
+            unsafe { (*engine).exploration.borrowed = Borrowed::above(callers) };
         }
         if config.roll_back_pages {
             unmanaged_threads::hold();
             let pages = Pages::protect(heap_block);
             // SAFETY: the engine was just made.
-            unsafe { (*engine).pages = Some(pages) };
+            unsafe { (*engine).exploration.pages = Some(pages) };
         }
         Search {
             engine,
@@ -292,7 +292,7 @@ impl<'a> Search<'a> {
     pub fn suppress(&mut self, suppress: impl FnOnce() -> Suppress) {
         let suppress = suppress();
         // SAFETY: the engine lives as long as `self`.
-        unsafe { (*self.engine).suppress = Some(suppress) };
+        unsafe { (*self.engine).exploration.suppress = Some(suppress) };
     }
 
     /// All that a later process needs to go on with an exhaustive search that has ended early. Everything must lie there where it
@@ -300,8 +300,8 @@ impl<'a> Search<'a> {
     pub fn save(&self) -> Option<Vec<u64>> {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
-            let mut saved = (*self.engine).exhaustive.as_ref()?.save();
-            saved.push((*self.engine).left_out.bits().into());
+            let mut saved = (*self.engine).exploration.exhaustive.as_ref()?.save();
+            saved.push((*self.engine).exploration.left_out.bits().into());
             Some(saved)
         }
     }
@@ -311,8 +311,12 @@ impl<'a> Search<'a> {
         let Some((&left_out, saved)) = saved.split_last() else { return false };
         // SAFETY: as above.
         unsafe {
-            (*self.engine).left_out.join(LeftOut::from_bits(left_out as u32));
-            (*self.engine).exhaustive.as_mut().is_some_and(|graphs| graphs.restore(saved).is_some())
+            (*self.engine).exploration.left_out.join(LeftOut::from_bits(left_out as u32));
+            (*self.engine)
+                .exploration
+                .exhaustive
+                .as_mut()
+                .is_some_and(|graphs| graphs.restore(saved).is_some())
         }
     }
 
@@ -365,7 +369,7 @@ impl<'a> Search<'a> {
                 // SAFETY: the engine lives as long as `self`.
                 Left::MustBeginAnew(lesson) => unsafe {
                     self.kinds.clear();
-                    if let Some(graphs) = &mut (*self.engine).exhaustive {
+                    if let Some(graphs) = &mut (*self.engine).exploration.exhaustive {
                         graphs.learn(lesson);
                         graphs.take_lesson();
                     }
@@ -383,7 +387,7 @@ impl<'a> Search<'a> {
     ) -> SearchReport {
         let mut report = SearchReport::default();
         // SAFETY: the engine lives as long as `self`.
-        if let Some(graphs) = unsafe { &mut (*self.engine).exhaustive } {
+        if let Some(graphs) = unsafe { &mut (*self.engine).exploration.exhaustive } {
             // They were points of executions of another body.
             graphs.forget_kept();
         }
@@ -394,7 +398,9 @@ impl<'a> Search<'a> {
         let (mut due, mut reaches) = (estimate::FIRST, false);
         loop {
             // SAFETY: the engine lives as long as `self`; references end with each statement.
-            let (ticks, depth) = unsafe { ((*self.engine).all_ticks, (*self.engine).schedule.len()) };
+            let (ticks, depth) = unsafe {
+                ((*self.engine).exploration.watchdog.total, (*self.engine).execution.schedule.len())
+            };
             let has_ticked = std::mem::replace(&mut checked, ticks) != ticks;
             let made = team.as_ref().map_or(report.executions, WorkerPool::executions);
             let effort = self.effort(reaches);
@@ -424,12 +430,15 @@ impl<'a> Search<'a> {
             // SAFETY: as above.
             unsafe {
                 let engine = &mut *self.engine;
-                let (more, all) = match &mut engine.exhaustive {
+                let (more, all) = match &mut engine.exploration.exhaustive {
                     Some(graphs) => (graphs.begin(), true),
-                    None => (engine.strategy.begin(execution), engine.strategy.is_exhaustive()),
+                    None => (
+                        engine.exploration.strategy.begin(execution),
+                        engine.exploration.strategy.is_exhaustive(),
+                    ),
                 };
                 if !more {
-                    let pauses = engine.exhaustive.as_mut().is_some_and(|graphs| graphs.pauses());
+                    let pauses = engine.exploration.exhaustive.as_mut().is_some_and(|graphs| graphs.pauses());
                     let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time);
                     if pauses && !is_late() && !signals::interrupted() {
                         continue;
@@ -452,11 +461,12 @@ impl<'a> Search<'a> {
             self.count_kind();
             // SAFETY: as above.
             let engine = unsafe { &mut *self.engine };
-            if self.config.only_if_sure && engine.exhaustive.as_ref().is_some_and(|graphs| graphs.is_unsure())
+            if self.config.only_if_sure
+                && engine.exploration.exhaustive.as_ref().is_some_and(|graphs| graphs.is_unsure())
             {
                 break;
             }
-            if let (Some(team), Some(graphs)) = (&mut *team, &mut engine.exhaustive) {
+            if let (Some(team), Some(graphs)) = (&mut *team, &mut engine.exploration.exhaustive) {
                 if !team.goes_on(report.executions, graphs.take_lesson()) {
                     break;
                 }
@@ -473,7 +483,7 @@ impl<'a> Search<'a> {
             if report.executions >= self.config.alone.max(1)
                 && self.config.workers > 1
                 && !self.config.fork
-                && engine.strategy.is_indexed()
+                && engine.exploration.strategy.is_indexed()
                 && team.is_none()
             {
                 self.run_workers(body, judge, begin, &mut report);
@@ -484,11 +494,11 @@ impl<'a> Search<'a> {
             points.unmap();
         }
         // SAFETY: the engine lives as long as `self`.
-        let graphs = unsafe { (*self.engine).exhaustive.as_ref() };
+        let graphs = unsafe { (*self.engine).exploration.exhaustive.as_ref() };
         report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
         report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
         // SAFETY: as above.
-        report.left_out = unsafe { (*self.engine).left_out };
+        report.left_out = unsafe { (*self.engine).exploration.left_out };
         if graphs.is_some_and(|graphs| graphs.has_unproven_spins()) {
             report.left_out.add(Reason::YieldingLoops);
         }
@@ -501,7 +511,7 @@ impl<'a> Search<'a> {
     fn count_kind(&mut self) {
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &*self.engine };
-        if let Some(kind) = engine.kind.take() {
+        if let Some(kind) = engine.execution.kind.take() {
             self.kinds.add(kind, 1, || engine.choices());
         }
     }
@@ -521,7 +531,7 @@ impl<'a> Search<'a> {
                 return Some(Found { outcome, schedule, ..found });
             }
             // SAFETY: the engine lives as long as `self`.
-            if let Some(kind) = unsafe { (*self.engine).kind.take() } {
+            if let Some(kind) = unsafe { (*self.engine).execution.kind.take() } {
                 self.kinds.add(kind, count, || schedule);
             }
         }
@@ -543,30 +553,30 @@ impl<'a> Search<'a> {
     pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
-            let graphs = (*self.engine).exhaustive.take();
+            let graphs = (*self.engine).exploration.exhaustive.take();
             if graphs.is_some() {
                 let scripted = ModelChecker::scripted(self.config.memory, schedule.clone());
-                (*self.engine).exhaustive = Some(Box::new(scripted));
+                (*self.engine).exploration.exhaustive = Some(Box::new(scripted));
             }
             let script = || Box::new(Scripted::new(schedule.clone()));
-            let strategy = std::mem::replace(&mut (*self.engine).strategy, script());
+            let strategy = std::mem::replace(&mut (*self.engine).exploration.strategy, script());
             let random = (*self.engine).follow(schedule);
             let mut outcome = Outcome::Discarded(Discarded::Repeat);
             while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_learned_of_sharing()
             {
-                (*self.engine).strategy = script();
-                if let Some(script) = &mut (*self.engine).exhaustive {
+                (*self.engine).exploration.strategy = script();
+                if let Some(script) = &mut (*self.engine).exploration.exhaustive {
                     script.begin();
                 }
-                if let Some(trace) = &mut (*self.engine).trace {
+                if let Some(trace) = &mut (*self.engine).exploration.trace {
                     trace.clear();
                 }
                 outcome = self.execute(body, judge);
             }
-            (*self.engine).strategy = strategy;
+            (*self.engine).exploration.strategy = strategy;
             (*self.engine).follow_no_more(random);
             let found = self.found(outcome, 0);
-            (*self.engine).exhaustive = graphs;
+            (*self.engine).exploration.exhaustive = graphs;
             found
         }
     }
@@ -581,10 +591,10 @@ impl<'a> Search<'a> {
         let outcome = self.execute(body, judge);
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &mut *self.engine };
-        engine.strategy.end(engine.schedule.len());
-        report.steps += engine.steps;
-        report.steps_made += engine.steps - engine.begun_at;
-        report.switches += engine.switches;
+        engine.exploration.strategy.end(engine.execution.schedule.len());
+        report.steps += engine.execution.steps;
+        report.steps_made += engine.execution.steps - engine.execution.begun_at;
+        report.switches += engine.execution.switches;
         if let Outcome::Discarded(why) = outcome {
             report.executions -= 1;
             match why {
@@ -641,30 +651,30 @@ impl<'a> Search<'a> {
                 handlers.start_watchdog();
             }
             // SAFETY: the engine lives as long as `self`.
-            unsafe { (*self.engine).points = Some(*points) };
+            unsafe { (*self.engine).exploration.choice_log = Some(*points) };
             let outcome = self.execute(body, judge);
             // SAFETY: as above.
-            let log = unsafe { (*self.engine).points.take() };
+            let log = unsafe { (*self.engine).exploration.choice_log.take() };
             let passed = self.failure(outcome, execution, body, judge).is_none();
             if let Some(log) = log {
                 // SAFETY: as above.
                 let engine = unsafe { &*self.engine };
                 log.say(ChildResult {
                     passed,
-                    steps: engine.steps,
-                    switches: engine.switches,
-                    choices: engine.schedule.len(),
-                    left_out: engine.left_out,
+                    steps: engine.execution.steps,
+                    switches: engine.execution.switches,
+                    choices: engine.execution.schedule.len(),
+                    left_out: engine.exploration.left_out,
                     fair_since: engine.fair_since(),
                 });
             }
         });
         // SAFETY: as above.
         let engine = unsafe { &mut *self.engine };
-        let said = points.hear(&mut *engine.strategy);
+        let said = points.hear(&mut *engine.exploration.strategy);
         report.steps += said.steps;
         report.switches += said.switches;
-        engine.left_out.join(said.left_out);
+        engine.exploration.left_out.join(said.left_out);
         if said.passed {
             return None;
         }
@@ -685,18 +695,18 @@ impl<'a> Search<'a> {
     ) -> (Found, Trace) {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
-            (*self.engine).trace = Some(trace);
+            (*self.engine).exploration.trace = Some(trace);
             GLOBAL.wants_allocations.set(true);
-            let max_ticks = (*self.engine).limits.max_ticks;
+            let max_ticks = (*self.engine).exploration.limits.max_ticks;
             if !limit_time {
-                (*self.engine).limits.max_ticks = u32::MAX;
+                (*self.engine).exploration.limits.max_ticks = u32::MAX;
             }
-            (*self.engine).namer = Some(namer);
+            (*self.engine).exploration.namer = Some(namer);
             let found = self.rerun(schedule, body, judge);
             GLOBAL.wants_allocations.set(self.config.races);
-            (*self.engine).namer = None;
-            (*self.engine).limits.max_ticks = max_ticks;
-            let trace = (*self.engine).trace.take().expect("set above");
+            (*self.engine).exploration.namer = None;
+            (*self.engine).exploration.limits.max_ticks = max_ticks;
+            let trace = (*self.engine).exploration.trace.take().expect("set above");
             (found, trace)
         }
     }
@@ -714,8 +724,8 @@ impl<'a> Search<'a> {
     fn found(&self, outcome: Outcome, execution: u64) -> Found {
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &*self.engine };
-        let threads = engine.threads[..engine.alive].iter();
-        let outcome = match (&engine.exhaustive, outcome) {
+        let threads = engine.threads[..engine.execution.alive].iter();
+        let outcome = match (&engine.exploration.exhaustive, outcome) {
             (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.number_of(thread)),
             (None, outcome) => outcome,
         };
@@ -723,8 +733,8 @@ impl<'a> Search<'a> {
             outcome,
             execution,
             schedule: engine.choices(),
-            steps: engine.steps,
-            panic: engine.panic.clone(),
+            steps: engine.execution.steps,
+            panic: engine.execution.panic.clone(),
             threads: threads
                 .map(|thread| ThreadReport {
                     name: thread.name.clone(),
@@ -741,7 +751,7 @@ impl Drop for Search<'_> {
     fn drop(&mut self) {
         // SAFETY: the engine was made by `new`; nothing runs on it any more.
         let mut engine = unsafe { Box::from_raw(self.engine) };
-        engine.pages = None;
+        engine.exploration.pages = None;
         unmanaged_threads::release();
         self.handlers = None;
         set_flag(self.config, true);

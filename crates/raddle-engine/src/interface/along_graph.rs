@@ -352,12 +352,12 @@ pub(super) fn futex_wait(
         engine.record(|| Action::Woken { address, timed_out: true });
         return Some(Wake::TimedOut);
     }
-    engine.futexes.wait(me, address, mask);
+    engine.execution.futexes.wait(me, address, mask);
     engine.current().woken = false;
     unlock_queue(engine, address);
     if !engine.current().woken {
         if let Some(deadline) = deadline {
-            engine.clock.sleep(me, deadline);
+            engine.execution.clock.sleep(me, deadline);
         }
         engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
     }
@@ -595,7 +595,7 @@ pub(super) unsafe fn is_finished<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            let mut threads = engine.threads[..engine.alive].iter();
+            let mut threads = engine.threads[..engine.execution.alive].iter();
             let thread = threads.rfind(|thread| is_counted(&thread.handle_counts))?.id;
             engine.need_handles_of_threads();
             // Threads may ask again and again.

@@ -30,7 +30,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, place: *const T,
             {
                 return handles;
             }
-            (*engine).left_out.add(Reason::IsFinished);
+            (*engine).exploration.left_out.add(Reason::IsFinished);
         }
         // A scope also looks at a flag: whether one of its threads has panicked.
         let counts_threads = site == Site::ScopeEnd && size_of::<T>() == size_of::<usize>();
@@ -466,7 +466,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
                 engine.remember_fence(order);
             });
         }
-        if (*engine).trace.is_some()
+        if (*engine).exploration.trace.is_some()
             && matches!(
                 sites::of(caller.pc, caller.fp),
                 Site::User | Site::Merged | Site::Std | Site::MarkedCount

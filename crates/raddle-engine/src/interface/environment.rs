@@ -11,8 +11,8 @@ pub unsafe fn set_variable(engine: *mut Engine, name: &[u8], value: Option<&[u8]
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            if overwrite || !engine.environment.has(name) {
-                engine.environment.set(name, value);
+            if overwrite || !engine.exploration.environment.has(name) {
+                engine.exploration.environment.set(name, value);
             }
         });
     }
@@ -24,5 +24,5 @@ pub unsafe fn set_variable(engine: *mut Engine, name: &[u8], value: Option<&[u8]
 /// As for [`super::fence`].
 pub unsafe fn clear_variables(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| engine.environment.clear()) };
+    unsafe { enter(engine, |engine| engine.exploration.environment.clear()) };
 }

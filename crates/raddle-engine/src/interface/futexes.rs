@@ -49,10 +49,10 @@ pub unsafe fn futex_wait(
                 return Some(Wake::Woken);
             }
             let me = engine.current_id();
-            engine.futexes.wait(me, address, mask);
+            engine.execution.futexes.wait(me, address, mask);
             engine.note_timeout(deadline);
             if let Some(deadline) = deadline {
-                engine.clock.sleep(me, deadline);
+                engine.execution.clock.sleep(me, deadline);
             }
             engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
             engine.remember_unseen_synchronisation();
@@ -76,7 +76,7 @@ pub(super) fn wake_at(engine: &mut Engine, address: usize, count: u32, mask: u32
     point_at_queue(engine, address);
     let mut woken = wake_waiters(engine, address, count, mask);
     let number = woken.len() as u32;
-    if engine.trace.is_none() {
+    if engine.exploration.trace.is_none() {
         // The step that follows may return several times, in as many executions.
         woken = Vec::new();
     }
@@ -108,7 +108,7 @@ pub unsafe fn futex_requeue(
             point_at_queue(engine, from);
             let woken = wake_waiters(engine, from, wake, !0);
             let mut moved = Vec::new();
-            engine.futexes.requeue(from, to, requeue, |thread| moved.push(thread));
+            engine.execution.futexes.requeue(from, to, requeue, |thread| moved.push(thread));
             for &thread in &moved {
                 if let State::Futex { address, .. } = &mut engine.threads[usize::from(thread)].state {
                     *address = to;
@@ -135,15 +135,15 @@ fn leave_queue(engine: &mut Engine, address: usize) {
 
 fn wake_waiters(engine: &mut Engine, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
     let mut woken = Vec::new();
-    if engine.futexes.waiters(address, mask) > count as usize {
-        engine.left_out.add(Reason::WakeOrders);
+    if engine.execution.futexes.waiters(address, mask) > count as usize {
+        engine.exploration.left_out.add(Reason::WakeOrders);
     }
-    engine.futexes.wake(address, count, mask, |thread| woken.push(thread));
+    engine.execution.futexes.wake(address, count, mask, |thread| woken.push(thread));
     let waker = engine.current().woken_by;
     for &thread in &woken {
         engine.threads[usize::from(thread)].woken_by = waker;
         engine.threads[usize::from(thread)].woken = true;
-        engine.clock.cancel(thread);
+        engine.execution.clock.cancel(thread);
         engine.unblock(thread, Wake::Woken);
     }
     engine.current().spin.reset();

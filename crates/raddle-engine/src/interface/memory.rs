@@ -12,7 +12,7 @@ use crate::op::Caller;
 /// As for [`super::fence`].
 pub unsafe fn mapped(engine: *mut Engine, address: usize, len: usize) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, |engine| engine.mappings.push((address, len))) };
+    unsafe { enter(engine, |engine| engine.execution.mappings.push((address, len))) };
 }
 
 /// The code under test wants memory unmapped. False if the memory existed before the execution, which must not lose it.
@@ -24,8 +24,8 @@ pub unsafe fn may_unmap(engine: *mut Engine, address: usize, len: usize) -> bool
     unsafe {
         enter(engine, |engine| {
             let inside = |&(start, size): &(usize, usize)| start <= address && address + len <= start + size;
-            let known = engine.mappings.iter().any(inside);
-            engine.mappings.retain(|&whole| whole != (address, len));
+            let known = engine.execution.mappings.iter().any(inside);
+            engine.execution.mappings.retain(|&whole| whole != (address, len));
             known
         })
     }
@@ -49,7 +49,10 @@ pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
 pub unsafe fn freeing(engine: *mut Engine, address: usize) {
     // SAFETY: the caller's.
     unsafe {
-        if (*engine).remembers() || (*engine).exhaustive.is_some() || (*engine).trace.is_some() {
+        if (*engine).remembers()
+            || (*engine).exploration.exhaustive.is_some()
+            || (*engine).exploration.trace.is_some()
+        {
             enter(engine, |engine| engine.freeing(address));
         }
     }

@@ -115,7 +115,7 @@ pub unsafe fn heard(engine: *mut Engine) {
 pub unsafe fn is_without_time(engine: *mut Engine) -> bool {
     // SAFETY: the caller's.
     unsafe {
-        match &(*engine).exhaustive {
+        match &(*engine).exploration.exhaustive {
             Some(graph) => graph.model() == Model::Rc11,
             None => (*engine).is_weak(),
         }
@@ -132,11 +132,12 @@ pub unsafe fn seen_of_threads(engine: *mut Engine, threads: &[ThreadId], seen: &
     unsafe {
         enter(engine, |engine| {
             let me = engine.current_id();
-            let clock: &dyn Fn(ThreadId) -> u32 = match (&engine.exhaustive, &engine.memory) {
-                (Some(graph), _) => &|thread| graph.seen_of(me, thread),
-                (None, Some(memory)) => &|thread| memory.sync.view(me).clock.get(thread),
-                (None, None) => return,
-            };
+            let clock: &dyn Fn(ThreadId) -> u32 =
+                match (&engine.exploration.exhaustive, &engine.execution.memory) {
+                    (Some(graph), _) => &|thread| graph.seen_of(me, thread),
+                    (None, Some(memory)) => &|thread| memory.sync.view(me).clock.get(thread),
+                    (None, None) => return,
+                };
             threads.iter().zip(seen).for_each(|(&thread, seen)| *seen = clock(thread));
         });
     }

@@ -203,7 +203,9 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
         if engine.is_null() {
             return pass_on(signal);
         }
-        if signal == libc::SIGSEGV && (*engine).pages.as_mut().is_some_and(|pages| pages.save(address)) {
+        if signal == libc::SIGSEGV
+            && (*engine).exploration.pages.as_mut().is_some_and(|pages| pages.save(address))
+        {
             return;
         }
         let thread = (*engine).current_id();
@@ -222,13 +224,13 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             _ => Outcome::Crash { thread, signal, address },
         };
         // As if the instruction were a call that returns to its next byte.
-        (*engine).crashed_at = Some(Caller {
+        (*engine).execution.crashed_at = Some(Caller {
             pc: registers[libc::REG_RIP as usize] as usize + 1,
             fp: registers[libc::REG_RBP as usize] as usize,
         });
         if !trap(engine, context, outcome) {
             let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-            if (*engine).limits.backend == Backend::Coroutines {
+            if (*engine).exploration.limits.backend == Backend::Coroutines {
                 complain(signal, address, registers[libc::REG_RIP as usize] as usize);
             }
             pass_on(signal);
@@ -262,14 +264,18 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
         if engine.is_null() {
             return;
         }
-        (*engine).all_ticks += 1;
-        (*engine).ticks += 1;
-        if (*engine).ticks > (*engine).limits.max_ticks {
-            (*engine).expired = true;
+        (*engine).exploration.watchdog.total += 1;
+        (*engine).exploration.watchdog.ticks += 1;
+        if (*engine).exploration.watchdog.ticks > (*engine).exploration.limits.max_ticks {
+            (*engine).exploration.watchdog.expired = true;
             // At its next event the execution goes on fairly, with new time. That may be some way off.
             let had_grace = (*engine).fair_since().is_some()
-                || (*engine).ticks
-                    > (*engine).limits.max_ticks.saturating_add((*engine).limits.max_ticks / 2);
+                || (*engine).exploration.watchdog.ticks
+                    > (*engine)
+                        .exploration
+                        .limits
+                        .max_ticks
+                        .saturating_add((*engine).exploration.limits.max_ticks / 2);
             if had_grace && !GLOBAL.in_engine.get() {
                 trap(engine, context, Outcome::TimeLimit);
             }
@@ -309,11 +315,11 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let stack = (*engine).current().stack;
         let interrupted = registers[libc::REG_RSP as usize] as usize;
-        if (*engine).limits.backend != Backend::Coroutines || !stack.contains(interrupted) {
+        if (*engine).exploration.limits.backend != Backend::Coroutines || !stack.contains(interrupted) {
             return false;
         }
         GLOBAL.in_engine.set(true);
-        (*engine).outcome = Some(outcome);
+        (*engine).execution.outcome = Some(outcome);
         let (instruction, stack_pointer) = coroutine::divert(&stack, execution::trapped);
         registers[libc::REG_RIP as usize] = instruction as i64;
         registers[libc::REG_RSP as usize] = stack_pointer as i64;

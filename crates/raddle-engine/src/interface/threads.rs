@@ -73,7 +73,10 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
     unsafe {
         enter(engine, |engine| {
             let index = usize::from(thread);
-            if index >= engine.alive || engine.threads[index].joined || engine.threads[index].detached {
+            if index >= engine.execution.alive
+                || engine.threads[index].joined
+                || engine.threads[index].detached
+            {
                 return None;
             }
             if engine.threads[index].state != State::Finished {
@@ -134,8 +137,8 @@ pub unsafe fn make_key(engine: *mut Engine, destructor: Option<KeyDestructor>) -
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            engine.keys.push(destructor);
-            (MAX_KEYS + engine.keys.len() - 1) as u32
+            engine.execution.keys.push(destructor);
+            (MAX_KEYS + engine.execution.keys.len() - 1) as u32
         })
     }
 }
@@ -201,9 +204,9 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
             }
             let message = message();
             engine.record(|| Action::Panic { message: message.clone() });
-            engine.panic = Some((engine.current_id(), message));
-            if engine.limits.notes_stacks {
-                engine.stopped_at = crate::platform::unwind::call_stack();
+            engine.execution.panic = Some((engine.current_id(), message));
+            if engine.exploration.limits.notes_stacks {
+                engine.execution.stopped_at = crate::platform::unwind::call_stack();
             }
         });
     }
@@ -216,7 +219,7 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
 pub unsafe fn panic_ends_thread(engine: *mut Engine) {
     // SAFETY: the caller's.
     unsafe {
-        if (*engine).panic.is_none() {
+        if (*engine).execution.panic.is_none() {
             // The code under test has set a hook of its own, which alone knows the message; or none was called.
             panicked(engine, || {
                 "a panic whose message only the program's own panic hook has seen".to_owned()

@@ -47,13 +47,16 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
             if engine.follows_graph() {
                 // Whoever sleeps may be late, and so may the others. But people take it that after a long sleep the others have
                 // done what they could: where other searches follow, that is left to them.
-                if !engine.limits.to_the_letter && engine.alive > 1 && !engine.clock.may_hold_up_for(ns) {
+                if !engine.exploration.limits.to_the_letter
+                    && engine.execution.alive > 1
+                    && !engine.execution.clock.may_hold_up_for(ns)
+                {
                     engine.stop(Outcome::Unsupported { thread: me });
                 }
-                return engine.clock.has_waited(me, deadline);
+                return engine.execution.clock.has_waited(me, deadline);
             }
             engine.note_timeout(Some(deadline));
-            engine.clock.sleep(me, deadline);
+            engine.execution.clock.sleep(me, deadline);
             engine.block(State::Sleeping, SwitchReason::Sleeping);
         });
     }
@@ -70,7 +73,7 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
     unsafe {
         enter(engine, |engine| {
             engine.count_step();
-            engine.left_out.add(Reason::Time);
+            engine.exploration.left_out.add(Reason::Time);
             let now = engine.time();
             match engine.follows_graph() {
                 true => engine.poll_clock(),
@@ -99,7 +102,7 @@ pub unsafe fn fill_random(engine: *mut Engine, buffer: &mut [u8]) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            engine.left_out.add(Reason::RandomBytes);
+            engine.exploration.left_out.add(Reason::RandomBytes);
             let random = &mut engine.current().random;
             for chunk in buffer.chunks_mut(8) {
                 chunk.copy_from_slice(&random.next().to_le_bytes()[..chunk.len()]);

@@ -6,10 +6,10 @@ pub(crate) use self::graph_driven::{Expansion, HandleCounts, Hold, Left, Scope, 
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
+use crate::in_place::in_place;
 use crate::isolate::heap;
 use crate::model_checker::FinalDrop;
 use crate::op::{Pending, ThreadId};
@@ -101,80 +101,82 @@ pub struct VThread {
     pub(crate) os_thread: Option<Box<OsThread>>,
 }
 
-/// How a virtual thread stands in an execution: with its stack, its thread-locals and memory, all that it needs to go on.
-#[derive(Debug)]
-pub struct ThreadState {
-    /// Whether it can run.
-    pub state: State,
-    /// What it does when it runs next.
-    pub pending: Pending,
-    /// How its last wait ended.
-    pub wake: Wake,
-    /// Its name, where it was given one.
-    pub name: Option<String>,
-    /// Whether a panic ended it.
-    pub panicked: bool,
-    /// Whether another thread took note of its end.
-    pub joined: bool,
-    pub(crate) detached: bool,
-    pub(crate) result: *mut c_void,
-    pub(crate) destructors: Vec<Destructor>,
-    /// Values of `pthread_setspecific`.
-    pub(crate) specific: Vec<(u32, *mut c_void)>,
-    /// What it has read since it last had an effect, if the search is exhaustive.
-    pub(crate) rounds: Rounds,
-    /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
-    pub(crate) registers: Registers,
-    /// Its scope, if it has one and the search is exhaustive.
-    pub(crate) scope: Option<Scope>,
-    /// The scope of the thread that it is about to make.
-    pub(crate) enters: Option<Scope>,
-    /// Whether it ends a scope whose threads run, and parks next for that reason.
-    pub(crate) ends_scope: bool,
-    /// The counts of handles that it has made, the latest last.
-    pub(crate) made_counts: HandleCounts,
-    /// Those that its parent had made: the count of the handles of its result is one of them.
-    pub(crate) handle_counts: HandleCounts,
-    /// The thread whose handle it dropped last, if a scope does not know yet that this is over.
-    pub(crate) dropped_handle: Option<ThreadId>,
-    /// How many threads it has made.
-    pub(crate) children: u32,
-    /// Which of the threads that its parent made it is like.
-    pub(crate) kind: Option<u64>,
-    /// Of which kind the threads are that it makes.
-    pub(crate) makes: Option<u64>,
-    /// The event that woke it last, if the search is exhaustive.
-    pub(crate) woken_by: u32,
-    /// Whether it was woken since it last began to wait.
-    pub(crate) woken: bool,
-    /// Whether the next wait is that of a condition variable. Only noted unless the search is exhaustive.
-    pub(crate) in_condvar_wait: bool,
-    /// Whether a wait of it has ended although nobody ended it.
-    pub(crate) woken_spuriously: bool,
-    /// Whether a compare-exchange of it has failed although the place held what was expected.
-    pub(crate) failed_spuriously: bool,
-    /// How often it has looked at the clock since its last event, if the search is exhaustive.
-    pub(crate) polls: u32,
-    /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
-    pub(crate) early_timeouts: u8,
-    /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
-    pub(crate) dropping: Option<FinalDrop>,
-    /// Whether the count that it changed last is one whose accesses are all events.
-    pub(crate) counted_exactly: bool,
-    /// The locks of `RwLock` that it holds, if the search is exhaustive.
-    pub(crate) holds: Vec<Hold>,
-    /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
-    pub(crate) in_expanded_rmw: bool,
-    /// The same, along an execution graph.
-    pub(crate) expansion: Expansion,
-    /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
-    pub(crate) made_sc_rmw: bool,
-    /// What it gets when it asks for random bytes. Each thread has bytes of its own, which do not depend on what others do.
-    pub(crate) random: Rng,
-    /// What it begins with.
-    pub(crate) start: Option<Start>,
-    /// Where it goes on, if it is a coroutine.
-    pub(crate) context: Context,
+in_place! {
+    /// How a virtual thread stands in an execution: with its stack, its thread-locals and memory, all that it needs to go on.
+    #[derive(Debug)]
+    pub struct ThreadState {
+        /// Whether it can run.
+        pub state: State,
+        /// What it does when it runs next.
+        pub pending: Pending,
+        /// How its last wait ended.
+        pub wake: Wake,
+        /// Its name, where it was given one.
+        pub name: Option<String>,
+        /// Whether a panic ended it.
+        pub panicked: bool,
+        /// Whether another thread took note of its end.
+        pub joined: bool,
+        pub(crate) detached: bool,
+        pub(crate) result: *mut c_void,
+        pub(crate) destructors: Vec<Destructor>,
+        /// Values of `pthread_setspecific`.
+        pub(crate) specific: Vec<(u32, *mut c_void)>,
+        /// What it has read since it last had an effect, if the search is exhaustive.
+        pub(crate) rounds: Rounds,
+        /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
+        pub(crate) registers: Registers,
+        /// Its scope, if it has one and the search is exhaustive.
+        pub(crate) scope: Option<Scope>,
+        /// The scope of the thread that it is about to make.
+        pub(crate) enters: Option<Scope>,
+        /// Whether it ends a scope whose threads run, and parks next for that reason.
+        pub(crate) ends_scope: bool,
+        /// The counts of handles that it has made, the latest last.
+        pub(crate) made_counts: HandleCounts,
+        /// Those that its parent had made: the count of the handles of its result is one of them.
+        pub(crate) handle_counts: HandleCounts,
+        /// The thread whose handle it dropped last, if a scope does not know yet that this is over.
+        pub(crate) dropped_handle: Option<ThreadId>,
+        /// How many threads it has made.
+        pub(crate) children: u32,
+        /// Which of the threads that its parent made it is like.
+        pub(crate) kind: Option<u64>,
+        /// Of which kind the threads are that it makes.
+        pub(crate) makes: Option<u64>,
+        /// The event that woke it last, if the search is exhaustive.
+        pub(crate) woken_by: u32,
+        /// Whether it was woken since it last began to wait.
+        pub(crate) woken: bool,
+        /// Whether the next wait is that of a condition variable. Only noted unless the search is exhaustive.
+        pub(crate) in_condvar_wait: bool,
+        /// Whether a wait of it has ended although nobody ended it.
+        pub(crate) woken_spuriously: bool,
+        /// Whether a compare-exchange of it has failed although the place held what was expected.
+        pub(crate) failed_spuriously: bool,
+        /// How often it has looked at the clock since its last event, if the search is exhaustive.
+        pub(crate) polls: u32,
+        /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
+        pub(crate) early_timeouts: u8,
+        /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
+        pub(crate) dropping: Option<FinalDrop>,
+        /// Whether the count that it changed last is one whose accesses are all events.
+        pub(crate) counted_exactly: bool,
+        /// The locks of `RwLock` that it holds, if the search is exhaustive.
+        pub(crate) holds: Vec<Hold>,
+        /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
+        pub(crate) in_expanded_rmw: bool,
+        /// The same, along an execution graph.
+        pub(crate) expansion: Expansion,
+        /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
+        pub(crate) made_sc_rmw: bool,
+        /// What it gets when it asks for random bytes. Each thread has bytes of its own, which do not depend on what others do.
+        pub(crate) random: Rng,
+        /// What it begins with.
+        pub(crate) start: Option<Start>,
+        /// Where it goes on, if it is a coroutine.
+        pub(crate) context: Context,
+    }
 }
 
 /// Threads of earlier explorations, whose stacks and thread-locals the next one uses. Empty
@@ -248,31 +250,6 @@ impl Default for ThreadState {
     }
 }
 
-impl Clone for ThreadState {
-    fn clone(&self) -> ThreadState {
-        let mut copy = ThreadState::default();
-        copy.clone_from(self);
-        copy
-    }
-
-    /// Keeps the memory.
-    fn clone_from(&mut self, other: &ThreadState) {
-        self.destructors.clone_from(&other.destructors);
-        self.specific.clone_from(&other.specific);
-        self.rounds.clone_from(&other.rounds);
-        self.holds.clone_from(&other.holds);
-        *self = ThreadState {
-            name: other.name.clone(),
-            destructors: mem::take(&mut self.destructors),
-            specific: mem::take(&mut self.specific),
-            rounds: mem::take(&mut self.rounds),
-            holds: mem::take(&mut self.holds),
-            random: other.random.clone(),
-            ..*other
-        };
-    }
-}
-
 impl Deref for VThread {
     type Target = ThreadState;
 
@@ -335,38 +312,14 @@ impl VThread {
 
     /// Makes the thread new, ready to begin with `start`.
     pub(crate) fn renew(&mut self, start: Start, seed: u64) {
-        self.random = Rng::of_execution(seed, self.id.into());
-        self.state = State::Runnable;
-        self.pending = Pending::NOTHING;
-        self.name = None;
-        self.panicked = false;
-        self.joined = false;
         self.paused_at.clear();
-        self.detached = false;
-        self.result = std::ptr::null_mut();
         self.spin.reset();
-        self.rounds.reset();
-        self.scope = None;
-        self.enters = None;
-        self.ends_scope = false;
-        self.made_counts = HandleCounts::default();
-        self.handle_counts = HandleCounts::default();
-        self.dropped_handle = None;
-        self.children = 0;
-        self.dropping = None;
-        self.counted_exactly = false;
-        self.in_condvar_wait = false;
-        self.woken_spuriously = false;
-        self.failed_spuriously = false;
-        self.polls = 0;
-        self.early_timeouts = 0;
-        self.holds.clear();
-        self.kind = None;
-        self.makes = None;
-        self.in_expanded_rmw = false;
-        self.expansion = Expansion::None;
-        self.made_sc_rmw = false;
-        self.start = Some(start);
+        let random = Rng::of_execution(seed, self.id.into());
+        let state: &mut ThreadState = self;
+        state.clone_from(&ThreadState::default());
+        state.state = State::Runnable;
+        state.random = random;
+        state.start = Some(start);
     }
 
     /// Whether it holds the `RwLock` at the address.

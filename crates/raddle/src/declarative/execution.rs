@@ -92,7 +92,7 @@ fn note_clock(log: &mut Log, thread: usize) {
 /// How many events the execution has made.
 fn events() -> u64 {
     // SAFETY: the engine runs and this is a virtual thread.
-    engine_of_virtual_thread().map_or(0, |engine| unsafe { (*engine).steps })
+    engine_of_virtual_thread().map_or(0, |engine| unsafe { (*engine).steps() })
 }
 
 /// The log of an execution whose threads take turns.

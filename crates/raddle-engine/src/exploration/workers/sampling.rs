@@ -48,7 +48,7 @@ impl Search<'_> {
             report.executions = failed + 1;
             // SAFETY: the engine lives as long as `self`.
             unsafe {
-                (*self.engine).strategy.begin(failed);
+                (*self.engine).exploration.strategy.begin(failed);
                 (*self.engine).number(failed);
             }
             let outcome = self.execute(body, judge);
@@ -107,17 +107,17 @@ impl Search<'_> {
                 shared.last_begun.store(execution, SeqCst);
                 // SAFETY: the engine lives as long as `self`.
                 unsafe {
-                    (*self.engine).strategy.begin(execution);
+                    (*self.engine).exploration.strategy.begin(execution);
                     (*self.engine).number(execution);
                 }
                 let outcome = self.execute(body, judge);
                 // SAFETY: as above.
                 let engine = unsafe { &mut *self.engine };
-                engine.strategy.end(engine.schedule.len());
+                engine.exploration.strategy.end(engine.execution.schedule.len());
                 shared.executions.fetch_add(1, SeqCst);
-                shared.steps.fetch_add(engine.steps, SeqCst);
-                shared.switches.fetch_add(engine.switches, SeqCst);
-                shared.depth.store(engine.schedule.len() as u64, SeqCst);
+                shared.steps.fetch_add(engine.execution.steps, SeqCst);
+                shared.switches.fetch_add(engine.execution.switches, SeqCst);
+                shared.depth.store(engine.execution.schedule.len() as u64, SeqCst);
                 if self.failure(outcome, execution, body, judge).is_some() {
                     shared.failed.fetch_min(execution, SeqCst);
                     return;

@@ -1,0 +1,177 @@
+//! What lives as long as an exploration: its configuration, the parts of the machine that executions reuse, and what the
+//! exploration has learnt of the program.
+
+use std::collections::BTreeSet;
+
+use super::access::{RaceDetector, Suppress};
+use super::choice_log::ChoiceLog;
+use super::leaks;
+use crate::isolate::borrowed::Borrowed;
+use crate::isolate::environment::Environment;
+use crate::isolate::heap;
+use crate::isolate::pages::Pages;
+use crate::left_out::LeftOut;
+use crate::model_checker::ModelChecker;
+use crate::platform::coroutine::Context;
+use crate::platform::os_thread::Turn;
+use crate::platform::sys;
+use crate::site::Classify;
+use crate::spinloop::liveness::Liveness;
+use crate::strategy::Strategy;
+use crate::trace::{Namer, Trace};
+
+/// What virtual threads are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// Coroutines with borrowed thread-locals.
+    Coroutines,
+    /// An OS thread each.
+    OsThreads,
+}
+
+/// Behaviour of programs that is explored only where somebody asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Also {
+    /// `park` and `Condvar::wait` end although nobody ended them: once for each thread.
+    pub spurious_wake_ups: bool,
+    /// `compare_exchange_weak` fails although the location held the expected value: once for each thread.
+    pub spurious_failures: bool,
+    /// Timeouts, however long, end while other threads could go on.
+    pub timeouts: bool,
+    /// Each execution has random bytes of its own.
+    pub random_bytes: bool,
+}
+
+/// Options of an exploration that every execution obeys.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Events per execution.
+    pub max_steps: u64,
+    /// What virtual threads run on.
+    pub backend: Backend,
+    /// Bytes of stack per virtual thread.
+    pub stack_size: usize,
+    /// Whether threads that can never run again after the closure's end are a failure.
+    pub report_leaks: bool,
+    /// Whether a thread that seems to spin goes on alone until the spinning is proven.
+    pub prove_spins: bool,
+    /// Whether the exhaustive search takes the memory model to the letter, also where no compiler does.
+    pub to_the_letter: bool,
+    /// Whether memory that is unreachable and not freed at the end of an execution is a failure.
+    pub check_leaks: bool,
+    /// What happens to freed memory.
+    pub allocation: heap::Policy,
+    /// Behaviour that is explored besides the usual.
+    pub also: Also,
+    /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a
+    /// spinning thread is suspended only if each iteration is proven to be like the one before.
+    pub claims_all: bool,
+    /// Whether threads note where they pause and stop, although no trace is recorded.
+    pub notes_stacks: bool,
+    /// The longest that an execution may take, in ticks of the watchdog.
+    pub max_ticks: u32,
+}
+
+/// The state of an exploration. One per search; each [`Execution`](super::Execution) reads it.
+pub(crate) struct Exploration {
+    pub(crate) limits: Limits,
+    /// Seed of the random bytes that the code under test gets.
+    pub(super) seed: u64,
+    /// Seed of the random bytes in the next execution.
+    pub(super) random_seed: u64,
+    /// The event from which the next execution goes on fairly, if a schedule says so.
+    pub(super) scripted_limit: Option<u64>,
+    pub(crate) strategy: Box<dyn Strategy>,
+    /// The exhaustive search, which then says who goes on and what reads see.
+    pub(crate) exhaustive: Option<Box<ModelChecker>>,
+    /// The values that code will still read.
+    pub(super) liveness: Liveness,
+    /// The race detector, if data races are looked for.
+    pub(crate) detector: Option<Box<RaceDetector>>,
+    /// Says which races are not reported.
+    pub(crate) suppress: Option<Suppress>,
+    /// Behaviour that the search has left out so far.
+    pub(crate) left_out: LeftOut,
+    /// Where the standard library counts handles of threads, in any execution so far.
+    pub(super) handle_counts: BTreeSet<usize>,
+    /// How far below the FS base of a thread std keeps the thread's handle, if that is known.
+    pub(super) handle_at: Option<usize>,
+    /// Finds out what code is.
+    pub(super) classifier: Classify,
+    /// Memory outside of executions that the closure under test may borrow.
+    pub(crate) borrowed: Borrowed,
+    /// Memory that is rolled back.
+    pub(crate) pages: Option<Pages>,
+    /// The environment variables that the code under test sees.
+    pub(crate) environment: Environment,
+    /// The choices of the current execution, for the process that waits for this one.
+    pub(crate) choice_log: Option<ChoiceLog>,
+    /// The events of the current execution, while it is recorded.
+    pub(crate) trace: Option<Trace>,
+    /// Finds names for locations, while a trace is recorded.
+    pub(crate) namer: Option<Namer>,
+    pub(crate) watchdog: Watchdog,
+    /// The context of the explorer, while a thread runs.
+    pub(super) explorer: Context,
+    pub(super) explorers_turn: Turn,
+    pub(super) explorer_fs: usize,
+    /// How threads borrow the thread-locals of others.
+    pub(super) fs_base: sys::FsBase,
+    /// What the current thread asks the explorer to do.
+    pub(super) request: Option<*mut dyn FnMut()>,
+}
+
+/// The time that executions take, counted by a signal handler.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watchdog {
+    /// Ticks since the execution began.
+    pub(crate) ticks: u32,
+    /// Whether the execution has run for too long.
+    pub(crate) expired: bool,
+    /// Ticks of all executions.
+    pub(crate) total: u64,
+}
+
+impl Exploration {
+    pub(super) fn new(
+        limits: Limits,
+        classifier: Classify,
+        strategy: Box<dyn Strategy>,
+        seed: u64,
+    ) -> Exploration {
+        Exploration {
+            limits,
+            seed,
+            random_seed: seed,
+            scripted_limit: None,
+            strategy,
+            exhaustive: None,
+            liveness: Liveness::default(),
+            detector: None,
+            suppress: None,
+            left_out: LeftOut::default(),
+            handle_counts: BTreeSet::new(),
+            handle_at: leaks::where_handles_are(),
+            classifier,
+            borrowed: Borrowed::default(),
+            pages: None,
+            environment: Environment::of_process(),
+            choice_log: None,
+            trace: None,
+            namer: None,
+            watchdog: Watchdog::default(),
+            explorer: 0,
+            explorers_turn: Turn::default(),
+            explorer_fs: sys::fs_base(),
+            fs_base: sys::FsBase::of_kernel(),
+            request: None,
+        }
+    }
+}
+
+impl Watchdog {
+    /// An execution begins.
+    pub(super) fn begin(&mut self) {
+        (self.ticks, self.expired) = (0, false);
+    }
+}

@@ -1,0 +1,31 @@
+//! State that is copied field by field, into memory that is there already.
+
+/// Declares a struct whose `clone_from` calls that of each field, so that copying allocates only where a field grows.
+///
+/// State of an execution is declared by this macro: it is copied at the beginning of every execution, and into and out of
+/// checkpoints. No field can be forgotten.
+macro_rules! in_place {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$field_attribute:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $name {
+            $($(#[$field_attribute])* $field_visibility $field: $type),*
+        }
+
+        impl Clone for $name {
+            fn clone(&self) -> $name {
+                $name { $($field: self.$field.clone()),* }
+            }
+
+            #[inline]
+            fn clone_from(&mut self, other: &$name) {
+                $(self.$field.clone_from(&other.$field);)*
+            }
+        }
+    };
+}
+pub(crate) use in_place;
