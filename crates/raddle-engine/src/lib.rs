@@ -38,6 +38,7 @@ pub mod outcome;
 pub mod platform;
 pub mod rng;
 pub mod schedule;
+mod semantics;
 pub mod site;
 pub mod spinloop;
 pub mod strategy;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The top-level modules, from the bottom up. A module may import those that come before it.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 21] = [
     "in_place",
     "platform",
     "op",
@@ -25,6 +25,7 @@ const LAYERS: [&str; 20] = [
     "thread",
     "strategy",
     "execution",
+    "semantics",
     "interface",
 ];
 /// Above all others.

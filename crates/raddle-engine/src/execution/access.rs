@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Engine, Exploration, Outcome, sites};
+use super::{Engine, Outcome};
 use crate::detect::fault::{Access, AccessKind, Fault};
 use crate::detect::race::{self, Calls, Earlier, Moment, Races};
 use crate::graph::event::{Access as Step, Event, EventId};
-use crate::happens_before::sync::Message;
+use crate::happens_before::sync::{Message, Sync};
 use crate::isolate::heap::{self, Block, Record, Refusal};
 use crate::op::{Caller, Order, ThreadId};
 use crate::platform::global::{GLOBAL, Global, LINE, LINES};
@@ -45,7 +45,7 @@ struct Sent {
 
 /// What is known of the accesses that an execution has made so far.
 #[derive(Debug, Default)]
-pub(super) struct Accesses {
+pub(crate) struct Accesses {
     races: race::SoFar,
     messages: Vec<Sent>,
     sent: usize,
@@ -56,7 +56,7 @@ pub type Suppress = Box<dyn FnMut(&[usize]) -> bool>;
 
 impl Engine {
     /// Begins an execution.
-    pub(super) fn forget_accesses(&mut self) {
+    pub(crate) fn forget_accesses(&mut self) {
         if let Some(detector) = &mut self.exploration.detector {
             detector.races.begin();
             detector.sent = 0;
@@ -96,72 +96,11 @@ impl Engine {
     pub(crate) fn has_learned_of_sharing(&mut self) -> bool {
         let learned =
             self.exploration.detector.as_mut().is_some_and(|detector| std::mem::take(&mut detector.learned));
-        if learned && let Some(graphs) = &mut self.exploration.exhaustive {
-            // Executions that begin there lack these accesses, too.
-            graphs.forget_kept();
+        if learned {
+            // Executions that begin at checkpoints lack these accesses, too.
+            self.forget_checkpoints();
         }
         learned
-    }
-
-    /// The current thread has made an event of an execution graph.
-    pub(super) fn follow_clocks(&mut self, id: EventId) {
-        let Exploration { detector: Some(detector), exhaustive: Some(graph), .. } = &mut self.exploration
-        else {
-            return;
-        };
-        let Some(memory) = &mut self.execution.memory else { return };
-        let event = *graph.event(id);
-        let (thread, order, sync) = (event.thread, event.order, &mut memory.sync);
-        detector.latest = Some((event, sync.now(thread)));
-        // Some events are only notes, and send nothing.
-        let next = id as usize + 1;
-        if detector.messages.len() < next {
-            detector.messages.resize_with(next, Sent::default);
-        }
-        for sent in &mut detector.messages[detector.sent..next] {
-            sent.number = 0;
-            sent.message.clear();
-        }
-        detector.sent = next;
-        detector.number += 1;
-        let (before, Sent { number, message }) = match &mut detector.messages[..next] {
-            [before @ .., last] => (before, last),
-            [] => return,
-        };
-        *number = detector.number;
-        let source = before.get(event.rf as usize).map(|source| &source.message);
-        match event.access {
-            // It is followed where it is made, whether it is an event or not.
-            Step::Fence | Step::Begin | Step::TimedOut => {}
-            // Time orders nothing in memory.
-            Step::Look => {}
-            Step::Spawn(child) => sync.spawn(thread, child),
-            Step::Join(other) => sync.join(thread, other),
-            Step::LeaveScope => sync.store(thread, Order::Release, message),
-            Step::EndScope(_) | Step::Woken => {
-                source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source))
-            }
-            _ if event.written.is_none() => {
-                source.into_iter().for_each(|from| sync.load(thread, order, from))
-            }
-            Step::Store(_) => sync.store(thread, order, message),
-            _ => {
-                source.into_iter().for_each(|source| message.clone_from(source));
-                sync.rmw(thread, order, message);
-            }
-        }
-    }
-
-    /// The current thread has made an atomic access that is the latest event of an execution graph.
-    pub(crate) fn accessed_along_graph(&mut self, place: Place, caller: Caller) {
-        let Some((event, time)) = self.exploration.detector.as_ref().and_then(|detector| detector.latest)
-        else {
-            return;
-        };
-        let kind = if event.written.is_some() { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
-        // SAFETY: instrumented code has frame pointers.
-        let site = unsafe { sites::of(caller.pc, caller.fp) };
-        self.accessed(place, site, kind, caller, time);
     }
 
     /// The current thread makes a plain access.
@@ -226,11 +165,7 @@ impl Engine {
             }
         }
         let bytes = block.start..block.start + block.size;
-        if let Some(exhaustive) = &mut self.exploration.exhaustive {
-            exhaustive.forget(&bytes);
-            self.current().dropping.take_if(|dropping| dropping.of_thread && bytes.contains(&dropping.count));
-            self.end_marked_counts(&bytes);
-        }
+        self.free(&bytes);
         if let Some(memory) = &mut self.execution.memory {
             memory.forget(bytes);
         }
@@ -275,7 +210,7 @@ impl Engine {
     }
 
     /// Lets the trace of an execution that a signal ended tell where: called when the thread has stopped.
-    pub(super) fn record_crash(&mut self) {
+    pub(crate) fn record_crash(&mut self) {
         let Some(caller) = self.execution.crashed_at.take().filter(|_| self.exploration.trace.is_some())
         else {
             return;
@@ -441,15 +376,63 @@ impl Sent {
 }
 
 impl RaceDetector {
+    /// Follows an event of an execution graph, which the latest thread has made: clocks are kept beside the graph.
+    pub(crate) fn follow(&mut self, id: EventId, event: Event, sync: &mut Sync) {
+        let (thread, order) = (event.thread, event.order);
+        self.latest = Some((event, sync.now(thread)));
+        // Some events are only notes, and send nothing.
+        let next = id as usize + 1;
+        if self.messages.len() < next {
+            self.messages.resize_with(next, Sent::default);
+        }
+        for sent in &mut self.messages[self.sent..next] {
+            sent.number = 0;
+            sent.message.clear();
+        }
+        self.sent = next;
+        self.number += 1;
+        let (before, Sent { number, message }) = match &mut self.messages[..next] {
+            [before @ .., last] => (before, last),
+            [] => return,
+        };
+        *number = self.number;
+        let source = before.get(event.rf as usize).map(|source| &source.message);
+        match event.access {
+            // It is followed where it is made, whether it is an event or not.
+            Step::Fence | Step::Begin | Step::TimedOut => {}
+            // Time orders nothing in memory.
+            Step::Look => {}
+            Step::Spawn(child) => sync.spawn(thread, child),
+            Step::Join(other) => sync.join(thread, other),
+            Step::LeaveScope => sync.store(thread, Order::Release, message),
+            Step::EndScope(_) | Step::Woken => {
+                source.into_iter().for_each(|source| sync.load(thread, Order::Acquire, source))
+            }
+            _ if event.written.is_none() => {
+                source.into_iter().for_each(|from| sync.load(thread, order, from))
+            }
+            Step::Store(_) => sync.store(thread, order, message),
+            _ => {
+                source.into_iter().for_each(|source| message.clone_from(source));
+                sync.rmw(thread, order, message);
+            }
+        }
+    }
+
+    /// The latest event of an execution graph, and the time of its thread before it.
+    pub(crate) fn latest(&self) -> Option<(Event, u32)> {
+        self.latest
+    }
+
     /// Says what is known now.
-    pub(super) fn so_far(&mut self, known: &mut Accesses) {
+    pub(crate) fn so_far(&mut self, known: &mut Accesses) {
         self.races.so_far(&mut known.races);
         Sent::copy(&self.messages[..self.sent], &mut known.messages);
         known.sent = self.sent;
     }
 
     /// The execution, which has just begun, has made the accesses that are known.
-    pub(super) fn take_up(&mut self, known: &Accesses) {
+    pub(crate) fn take_up(&mut self, known: &Accesses) {
         self.races.take_up(&known.races);
         Sent::copy(&known.messages[..known.sent], &mut self.messages);
         self.sent = known.sent;

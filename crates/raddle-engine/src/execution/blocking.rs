@@ -3,39 +3,17 @@
 use std::mem;
 use std::ops::Range;
 
-use super::{Engine, Execution, Outcome};
+use super::{Engine, Outcome};
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::heap;
 use crate::isolate::pages::Pages;
 use crate::left_out::Reason;
-use crate::op::{Effect, Pending, ThreadId};
+use crate::op::{Pending, ThreadId};
 use crate::platform::words;
-use crate::spinloop::watch::{GIVING_WAY, Read};
 use crate::thread::{State, Wake};
 use crate::trace::{Action, Links, SwitchReason};
 
 impl Engine {
-    /// The current thread gives way: it asks to go on later than the others.
-    pub(crate) fn yield_now(&mut self, pc: usize) {
-        self.count_step();
-        self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
-        self.current().rounds.yielded();
-        if self.exploration.limits.prove_spins {
-            // Whoever gives way may be waiting for those who then go on: that is to be seen.
-            return self.point(Pending::NOTHING);
-        }
-        if !self.follows_graph()
-            && (self.execution.runnable.len() > 1 || self.execution.clock.may_wake_somebody())
-        {
-            self.note_pause();
-            self.current().pending = Pending::NOTHING;
-            self.execution.is_yielding = true;
-            let next = self.decide();
-            self.execution.is_yielding = false;
-            self.switch_to(next, SwitchReason::Yielded);
-        }
-    }
-
     /// The current thread cannot go on until another (or the clock) makes it runnable.
     pub(crate) fn block(&mut self, state: State, reason: SwitchReason) {
         let me = self.execution.current;
@@ -61,18 +39,41 @@ impl Engine {
         self.make_runnable(thread);
     }
 
-    /// The current thread begins to wait until it is woken, or until the deadline. Where the deadline is far, it comes only when no
-    /// other thread can go on.
-    pub(crate) fn note_timeout(&mut self, deadline: Option<u64>) {
+    /// The current thread begins to wait until a deadline. Unless the search explores that the deadline comes while others could go on, it
+    /// comes only when no other thread can, which leaves behaviour out.
+    pub(crate) fn note_timeout(&mut self, is_explored: bool) {
         let me = self.execution.current;
-        let others =
-            || self.threads[..self.execution.alive].iter().any(|t| t.id != me && t.state != State::Finished);
-        if let Some(deadline) = deadline
-            && (self.follows_graph() || !self.execution.clock.is_nearly(deadline))
-            && others()
-        {
+        let mut others = self.threads[..self.execution.alive].iter().filter(|thread| thread.id != me);
+        if !is_explored && others.any(|thread| thread.state != State::Finished) {
             self.exploration.left_out.add(Reason::Timeouts);
         }
+    }
+
+    /// A thread of a scope has done all that the scope waits for: the current thread, or the one whose handle it dropped. If that
+    /// thread has panicked, the end of the scope panics in its place.
+    pub(crate) fn note_left(&mut self) {
+        let me = self.execution.current;
+        let dropped = self.current().dropped_handle.take().filter(|_| !self.current().panicked);
+        let thread = &mut self.threads[usize::from(dropped.unwrap_or(me))];
+        thread.joined |= thread.panicked;
+    }
+
+    /// Wakes up to `count` threads that wait at an address.
+    pub(crate) fn wake_waiters(&mut self, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
+        let mut woken = Vec::new();
+        if self.execution.futexes.waiters(address, mask) > count as usize {
+            self.exploration.left_out.add(Reason::WakeOrders);
+        }
+        self.execution.futexes.wake(address, count, mask, |thread| woken.push(thread));
+        let waker = self.current().woken_by;
+        for &thread in &woken {
+            self.threads[usize::from(thread)].woken_by = waker;
+            self.threads[usize::from(thread)].woken = true;
+            self.execution.clock.cancel(thread);
+            self.unblock(thread, Wake::Woken);
+        }
+        self.current().spin.reset();
+        woken
     }
 
     /// Whether a wait of the current thread ends although nobody ends it.
@@ -113,77 +114,16 @@ impl Engine {
         }
     }
 
-    /// Before the current thread locks the mutex at `place`: waits until that is unlocked and the thread is chosen.
-    #[inline]
-    pub(crate) fn point_of_lock(&mut self, place: *const u32) {
-        let address = place.addr();
-        // SAFETY: the mutex of the current thread's call; one OS thread runs all virtual threads.
-        let locked = || unsafe { place.read_volatile() } != 0;
-        if locked() {
-            self.count_step();
-            self.wait_for_lock(address);
-        } else {
-            self.point(Pending { address, effect: Effect::Lock });
-        }
-        // The C library and std's own compiled code lock without asking.
-        while locked() {
-            self.wait_for_lock(address);
-        }
-        self.current().spin.reset();
-        if self.execution.runnable.len() > 1 {
-            self.hold_back_lockers(address);
-        }
-    }
-
-    /// The current thread has read something without effect: it may be going in circles.
-    #[inline]
-    pub(crate) fn has_read(&mut self, read: Read) {
-        if !self.follows_graph() && self.current().spin.read(read) {
-            self.spin(read);
-        }
-    }
-
-    /// The current thread has changed the value at `address`.
-    #[inline]
-    pub(crate) fn has_written(&mut self, address: usize) {
-        self.current().spin.reset();
-        if !self.execution.spinners.is_empty() {
-            self.release_spinners_of(address);
-        }
-    }
-
-    /// Finds out who could go on, and who of them does not ask to go later.
-    #[cold]
-    pub(super) fn ask_who_goes_later(&mut self) {
-        let Execution { willing, eager, runnable, clock, is_yielding, current, .. } = &mut self.execution;
-        eager.clear();
-        eager.extend(runnable.iter().filter(|&&thread| !*is_yielding || thread != *current));
-        willing.clear();
-        willing.extend(runnable.iter().copied().chain(clock.nearly_due()));
-        willing.sort_unstable();
-    }
-
     /// The thread's deadline comes while others could go on: they are held up.
     #[cold]
-    pub(super) fn end_sleep(&mut self, thread: ThreadId) {
+    pub(crate) fn end_sleep(&mut self, thread: ThreadId) {
         self.execution.clock.hold_up(thread);
         self.execution.futexes.cancel(thread);
         self.unblock(thread, Wake::TimedOut);
     }
 
-    /// Lets another thread go on, if one can.
-    pub(super) fn stand_back(&mut self) {
-        let me = self.execution.current;
-        self.exploration.left_out.add(Reason::LongExecutions);
-        self.exploration.strategy.demote(me);
-        self.execution.runnable.retain(|&thread| thread != me);
-        let next = self.decide();
-        self.make_runnable(me);
-        self.switch_to(next, SwitchReason::Yielded);
-    }
-
     /// Ends the wait of a thread that has a deadline, as if that had come. False if it has none.
-    pub(super) fn time_out(&mut self, thread: ThreadId) -> bool {
+    pub(crate) fn time_out(&mut self, thread: ThreadId) -> bool {
         let has_deadline = self.execution.clock.deadline(thread).is_some();
         if has_deadline {
             self.end_sleep(thread);
@@ -193,7 +133,7 @@ impl Engine {
 
     /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.
     #[cold]
-    pub(super) fn pass_time(&mut self) -> bool {
+    pub(crate) fn pass_time(&mut self) -> bool {
         let mut clock = mem::take(&mut self.execution.clock);
         let moved = clock.jump(|thread| {
             self.execution.futexes.cancel(thread);
@@ -222,7 +162,7 @@ impl Engine {
     }
 
     /// Threads that spin go round once more.
-    pub(super) fn release_all_spinners(&mut self) {
+    pub(crate) fn release_all_spinners(&mut self) {
         for spinner in mem::take(&mut self.execution.spinners) {
             self.threads[spinner as usize].spin.next_round();
             self.make_runnable(spinner);
@@ -231,7 +171,7 @@ impl Engine {
 
     /// Lets the trace end with what the threads wait for: one that was about to lock a mutex when another locked it has
     /// made no event since.
-    pub(super) fn record_last_waits(&mut self) {
+    pub(crate) fn record_last_waits(&mut self) {
         let Some(trace) = &mut self.exploration.trace else { return };
         for thread in &self.threads[..self.execution.alive] {
             let State::Lock { address } = thread.state else { continue };
@@ -252,7 +192,7 @@ impl Engine {
     }
 
     /// The outcome when nothing will ever happen again.
-    pub(super) fn outcome_at_rest(&self) -> Outcome {
+    pub(crate) fn outcome_at_rest(&self) -> Outcome {
         let threads = &self.threads[..self.execution.alive];
         if let Some(panicked) = threads.iter().find(|thread| thread.panicked && !thread.joined) {
             return Outcome::Panic { thread: panicked.id };
@@ -268,92 +208,16 @@ impl Engine {
         }
     }
 
-    pub(super) fn wait_for_lock(&mut self, address: usize) {
-        let me = self.execution.current;
-        // SAFETY: the mutex is locked, so it exists.
-        let held = unsafe { *(address as *const u32) };
-        self.record(|| Action::Wait { address, expected: held, blocks: true, timeout: None });
-        self.execution.lockers.push(me);
-        self.block(State::Lock { address }, SwitchReason::Blocked);
-    }
-
-    /// The current thread is about to lock the mutex: others that were about to, wait from now on.
-    pub(super) fn hold_back_lockers(&mut self, address: usize) {
-        let me = self.execution.current;
-        let Engine { execution: Execution { runnable, lockers, .. }, threads, .. } = self;
-        runnable.retain(|&id| {
-            let thread = &mut threads[id as usize];
-            let waits =
-                id != me && thread.pending.effect == Effect::Lock && thread.pending.address == address;
-            if waits {
-                thread.state = State::Lock { address };
-                lockers.push(id);
-            }
-            !waits
-        });
-    }
-
-    /// Lets those go on whose mutex is unlocked. It is looked at rather than noted, because std's own compiled code
-    /// unlocks too, in `Condvar::wait`.
-    pub(super) fn release_lockers(&mut self) {
-        for index in (0..self.execution.lockers.len()).rev() {
-            let id = self.execution.lockers[index];
-            let State::Lock { address } = self.threads[id as usize].state else { continue };
-            // SAFETY: a thread is about to lock the mutex, so it exists.
-            if unsafe { (address as *const u32).read_volatile() } == 0 {
-                self.execution.lockers.swap_remove(index);
-                // What it does next is lock.
-                self.threads[id as usize].pending = Pending { address, effect: Effect::Lock };
-                self.make_runnable(id);
-            }
-        }
-    }
-
     /// A hash of all memory that an execution can change besides the stacks of its threads.
-    pub(super) fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         let memory =
             memory_of(&self.exploration.borrowed, self.exploration.pages.as_ref(), self.execution.alive);
         memory.map(words::hash_memory).fold(0, u64::wrapping_add)
     }
-
-    #[cold]
-    pub(super) fn spin(&mut self, read: Read) {
-        if self.execution.memory_of_round.is_some()
-            || self.exploration.limits.prove_spins
-            || self.exploration.limits.claims_all
-        {
-            let top = self.current().stack.top();
-            let state = crate::platform::unwind::machine_state(read.pc, top);
-            self.current().spin.round_ended(state);
-        }
-        if self.exploration.limits.prove_spins && !self.current().spin.stuck {
-            return;
-        }
-        if self.exploration.limits.claims_all && !self.current().spin.is_proven() {
-            if self.current().spin.may_be_proven() {
-                return;
-            }
-            self.exploration.left_out.add(Reason::LongExecutions);
-        }
-        let me = self.execution.current;
-        self.execution.spinners.push(me);
-        self.block(State::Spinning, SwitchReason::Spinning);
-    }
-
-    #[cold]
-    pub(super) fn release_spinners_of(&mut self, address: usize) {
-        for index in (0..self.execution.spinners.len()).rev() {
-            let spinner = self.execution.spinners[index];
-            if self.threads[spinner as usize].spin.watched().any(|read| read.address == address) {
-                self.threads[spinner as usize].spin.reset();
-                self.unblock(spinner, Wake::Woken);
-            }
-        }
-    }
 }
 
 /// All memory that an execution of so many threads can change besides their stacks.
-pub(super) fn memory_of<'a>(
+pub(crate) fn memory_of<'a>(
     borrowed: &Borrowed,
     pages: Option<&'a Pages>,
     threads: usize,

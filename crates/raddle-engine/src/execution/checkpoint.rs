@@ -17,17 +17,13 @@
 //! A step of a thread may therefore return several times. Hooks hold no memory of the engine while they take one: it would be freed
 //! as often.
 
-use std::mem;
 use std::rc::Rc;
 
 use super::access::Accesses;
-use super::control::Flow;
-use super::{Backend, Engine, Execution};
-use crate::graph::event::EventId;
+use super::{Engine, Execution};
 use crate::isolate::heap;
 use crate::isolate::image::Image;
-use crate::model_checker::Checkpoint;
-use crate::thread::{Start, State, ThreadState};
+use crate::thread::{State, ThreadState};
 
 /// Everything about an execution at some point, but what its graph says.
 #[derive(Debug, Default)]
@@ -43,65 +39,8 @@ pub(crate) struct MachineSnapshot {
 const MOST: usize = 128 << 10;
 
 impl Engine {
-    /// Begins an execution, at the latest point that is known.
-    pub(super) fn set_out(&mut self, body: *mut dyn FnMut()) {
-        self.begin();
-        match self.exploration.exhaustive.as_mut().and_then(|graphs| graphs.take_up()) {
-            Some(kept) => self.take_up(&kept),
-            None => _ = self.make_thread(Start::Root(body)),
-        }
-    }
-
-    /// The current thread has just made an event of the graph, but for its effects. Keeps how everything stood before, if
-    /// others may begin there. True if this is one of them: the event is yet to be made.
-    #[inline]
-    pub(super) fn begins_here(&mut self, id: EventId) -> bool {
-        self.exploration.exhaustive.as_ref().is_some_and(|graphs| graphs.is_branch(id))
-            && self.keeps_points()
-            && self.keep(id)
-    }
-
-    /// Whether executions may begin where others were, and all that the code under test can change is known.
-    fn keeps_points(&self) -> bool {
-        self.exploration.limits.backend == Backend::Coroutines
-            && self.exploration.pages.is_some()
-            && self.execution.mappings.is_empty()
-            && !self.exploration.environment.is_changed()
-            && self.exploration.trace.is_none()
-            && self.exploration.choice_log.is_none()
-            && self.execution.fair.is_none()
-    }
-
-    /// Returns once now, and once for each execution that begins here: then with true.
-    #[inline(never)]
-    fn keep(&mut self, id: EventId) -> bool {
-        let this: *mut Engine = self;
-        // SAFETY: nothing else uses the engine until this goes on.
-        let mut request = || unsafe { (*this).keep_now(id) };
-        let request: *mut (dyn FnMut() + '_) = &mut request;
-        // SAFETY: only the lifetime changes; the request is taken out before control comes back.
-        unsafe {
-            (*this).exploration.request =
-                Some(mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
-            Engine::pass(this, Flow::Thread((*this).execution.current), Flow::Explorer);
-            // Whatever this function knew may be another execution's.
-            mem::take(&mut (*this).execution.is_restored)
-        }
-    }
-
-    /// Runs on the explorer's stack, so that those of all threads stand still.
-    fn keep_now(&mut self, id: EventId) {
-        let Some(graphs) = &mut self.exploration.exhaustive else { return };
-        let mut point = graphs.spare_point();
-        let machine = Rc::get_mut(&mut point).expect("it is spare").machine_mut();
-        let copied = self.copy_to(machine);
-        if let Some(graphs) = self.exploration.exhaustive.as_mut().filter(|_| copied) {
-            graphs.keep(id, point);
-        }
-    }
-
-    /// Copies everything. False if that is too much.
-    fn copy_to(&mut self, to: &mut MachineSnapshot) -> bool {
+    /// Copies the state of everything into a snapshot. False if that is too much memory.
+    pub(crate) fn snapshot(&mut self, to: &mut MachineSnapshot) -> bool {
         let MachineSnapshot { image, .. } = to;
         image.clear();
         if !heap::add_to(image, self.execution.alive, MOST) {
@@ -136,9 +75,9 @@ impl Engine {
         true
     }
 
-    /// The execution, which has just begun, begins where another one was.
-    fn take_up(&mut self, kept: &Rc<Checkpoint>) {
-        let MachineSnapshot { image, threads, execution, accesses } = kept.machine();
+    /// The execution, which has just begun, continues from a snapshot.
+    pub(crate) fn restore(&mut self, snapshot: &MachineSnapshot) {
+        let MachineSnapshot { image, threads, execution, accesses } = snapshot;
         // SAFETY: what is in it was mapped for threads, which keep it, or before the exploration. No thread runs.
         unsafe { image.write_back() };
         for (thread, state) in self.threads.iter_mut().zip(threads) {

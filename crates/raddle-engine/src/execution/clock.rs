@@ -56,20 +56,9 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// A clock; with `early`, threads can be held up for ever.
-    pub fn new(early: bool) -> Clock {
-        Clock { most_delay: if early { u64::MAX } else { MOST_DELAY }, ..Clock::default() }
-    }
-
-    /// Back to the beginning; each thread has a time of its own if `apart`.
-    pub fn reset(&mut self, apart: bool) {
-        self.apart = apart;
-        self.own.clear();
-        self.at_events.clear();
-        self.now = BEGIN;
-        self.idle_steps = 0;
-        self.delay = 0;
-        self.sleepers.clear();
+    /// A clock; with `early`, threads can be held up for ever; if `apart`, each thread has a time of its own.
+    pub fn new(early: bool, apart: bool) -> Clock {
+        Clock { most_delay: if early { u64::MAX } else { MOST_DELAY }, apart, ..Clock::default() }
     }
 
     /// Nanoseconds of the monotonic clock, for a thread.
@@ -236,8 +225,7 @@ mod tests {
 
     #[test]
     fn threads_apart_learn_of_time_by_events() {
-        let mut clock = Clock::default();
-        clock.reset(true);
+        let mut clock = Clock::new(false, true);
         let begin = clock.monotonic(0);
         let times = |clock: &Clock| [0, 1, 2].map(|thread| clock.monotonic(thread) - begin);
         clock.has_waited(2, begin + 10);

@@ -11,7 +11,7 @@ use crate::trace::{Action, Links, SwitchReason};
 
 /// Who has control.
 #[derive(Clone, Copy)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// The code that called the engine.
     Explorer,
     /// A virtual thread.
@@ -36,24 +36,33 @@ impl Engine {
 
     /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
     /// may use of a virtual thread's.
-    pub(super) fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
+    pub(crate) fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
         let this: *mut Engine = self;
-        let mut work = Some(work);
-        let mut result = None;
-        // SAFETY: the explorer answers before this goes on, and the engine is not used by anything else meanwhile.
-        let mut request = || result = work.take().map(|work| work(unsafe { &mut *this }));
-        let request: *mut (dyn FnMut() + '_) = &mut request;
-        // SAFETY: only the lifetime changes; the request is taken out before control comes back.
+        let (mut work, mut result) = (Some(work), None);
+        // SAFETY: nothing else uses the engine until the explorer passes control back.
         unsafe {
-            (*this).exploration.request =
-                Some(std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request));
+            Engine::ask_explorer(this, &mut || result = work.take().map(|work| work(&mut *this)));
+        }
+        result.expect("the explorer has answered")
+    }
+
+    /// Lets the explorer do something, on its own stack. Returns when it passes control back to the current thread.
+    ///
+    /// # Safety
+    /// `this` must be the engine in [`GLOBAL`], the current thread must call this, and no reference to the engine may be used
+    /// meanwhile.
+    pub(crate) unsafe fn ask_explorer(this: *mut Engine, request: &mut dyn FnMut()) {
+        let request: *mut (dyn FnMut() + '_) = request;
+        // SAFETY: the caller's. Only the lifetime of the request changes; it is taken out before control comes back.
+        unsafe {
+            let request = std::mem::transmute::<*mut (dyn FnMut() + '_), *mut dyn FnMut()>(request);
+            (*this).exploration.request = Some(request);
             Engine::pass(this, Flow::Thread((*this).execution.current), Flow::Explorer);
         }
-        result.expect("the explorer answers every request")
     }
 
     /// Notes where the thread stood that a signal ended, and lets the trace end with it if it ran over the end of its stack.
-    pub(super) fn note_crash(&mut self) {
+    pub(crate) fn note_crash(&mut self) {
         let is_wanted = self.exploration.limits.notes_stacks || self.exploration.trace.is_some();
         let Some(caller) = self.execution.crashed_at.filter(|_| is_wanted) else { return };
         let stack = self.current().stack;
@@ -89,7 +98,7 @@ impl Engine {
     /// # Safety
     /// `from` must be the flow that calls this, and `this` the engine in [`GLOBAL`].
     #[inline(never)]
-    pub(super) unsafe fn pass(this: *mut Engine, from: Flow, to: Flow) {
+    pub(crate) unsafe fn pass(this: *mut Engine, from: Flow, to: Flow) {
         // SAFETY: contexts are those of paused flows of this engine. The FS base is that of the thread that goes on; the
         // explorer sets its own.
         unsafe {
@@ -119,7 +128,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn turn(&self, flow: Flow) -> &Turn {
+    pub(crate) fn turn(&self, flow: Flow) -> &Turn {
         match flow {
             Flow::Explorer => &self.exploration.explorers_turn,
             Flow::Thread(id) => {
@@ -129,7 +138,7 @@ impl Engine {
     }
 
     /// Lets the threads run, beginning with the first, until the execution is over, and answers their requests meanwhile.
-    pub(super) unsafe fn drive(this: *mut Engine) {
+    pub(crate) unsafe fn drive(this: *mut Engine) {
         // SAFETY: no reference into the engine lives while others have control.
         unsafe {
             let explorer_fs = (*this).exploration.explorer_fs;
@@ -144,7 +153,7 @@ impl Engine {
     }
 
     /// The current thread has come to its end. Says who goes on: the explorer, if that was the end of the execution.
-    pub(super) fn finish_current(&mut self) -> Flow {
+    pub(crate) fn finish_current(&mut self) -> Flow {
         let id = self.execution.current;
         self.current().clear();
         self.record(|| Action::End);
@@ -158,7 +167,7 @@ impl Engine {
             self.execution.outcome = Some(Outcome::Panic { thread: 0 });
             return Flow::Explorer;
         }
-        match self.find_next() {
+        match self.next_thread() {
             Some(next) => {
                 self.leave_for(next, SwitchReason::Finished);
                 Flow::Thread(next)
@@ -183,7 +192,7 @@ pub(super) unsafe extern "C" fn coroutine_body() -> ! {
 }
 
 /// The body of every OS thread.
-pub(super) unsafe fn os_thread_body() {
+pub(crate) unsafe fn os_thread_body() {
     // SAFETY: the engine outlives its threads; it is not used after the turn has been given away.
     unsafe {
         run_thread();
@@ -215,7 +224,7 @@ unsafe fn run_thread() {
     unsafe {
         let id = usize::from((*engine()).execution.current);
         let start = (*engine()).thread(id).start.take().expect("a thread begins once");
-        (*engine()).begin_along_graph();
+        (*engine()).begin_thread();
         (*engine()).record(|| Action::Begin);
         GLOBAL.in_engine.set(false);
         match start {
@@ -224,7 +233,7 @@ unsafe fn run_thread() {
                 let result = routine(argument);
                 GLOBAL.in_engine.set(true);
                 (*engine()).thread(id).result = result;
-                (*engine()).leave_scope();
+                (*engine()).end_thread();
                 GLOBAL.in_engine.set(false);
             }
         }

@@ -76,16 +76,16 @@ pub struct Limits {
 pub(crate) struct Exploration {
     pub(crate) limits: Limits,
     /// Seed of the random bytes that the code under test gets.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     /// Seed of the random bytes in the next execution.
-    pub(super) random_seed: u64,
+    pub(crate) random_seed: u64,
     /// The event from which the next execution goes on fairly, if a schedule says so.
-    pub(super) scripted_limit: Option<u64>,
+    pub(crate) scripted_limit: Option<u64>,
     pub(crate) strategy: Box<dyn Strategy>,
-    /// The exhaustive search, which then says who goes on and what reads see.
-    pub(crate) exhaustive: Option<Box<ModelChecker>>,
+    /// The model checker, if executions are [graph-driven](crate::semantics).
+    pub(crate) checker: Option<Box<ModelChecker>>,
     /// The values that code will still read.
-    pub(super) liveness: Liveness,
+    pub(crate) liveness: Liveness,
     /// The race detector, if data races are looked for.
     pub(crate) detector: Option<Box<RaceDetector>>,
     /// Says which races are not reported.
@@ -93,11 +93,11 @@ pub(crate) struct Exploration {
     /// Behaviour that the search has left out so far.
     pub(crate) left_out: LeftOut,
     /// Where the standard library counts handles of threads, in any execution so far.
-    pub(super) handle_counts: BTreeSet<usize>,
+    pub(crate) handle_counts: BTreeSet<usize>,
     /// How far below the FS base of a thread std keeps the thread's handle, if that is known.
-    pub(super) handle_at: Option<usize>,
+    pub(crate) handle_at: Option<usize>,
     /// Finds out what code is.
-    pub(super) classifier: Classify,
+    pub(crate) classifier: Classify,
     /// Memory outside of executions that the closure under test may borrow.
     pub(crate) borrowed: Borrowed,
     /// Memory that is rolled back.
@@ -112,13 +112,13 @@ pub(crate) struct Exploration {
     pub(crate) namer: Option<Namer>,
     pub(crate) watchdog: Watchdog,
     /// The context of the explorer, while a thread runs.
-    pub(super) explorer: Context,
-    pub(super) explorers_turn: Turn,
-    pub(super) explorer_fs: usize,
+    pub(crate) explorer: Context,
+    pub(crate) explorers_turn: Turn,
+    pub(crate) explorer_fs: usize,
     /// How threads borrow the thread-locals of others.
-    pub(super) fs_base: sys::FsBase,
+    pub(crate) fs_base: sys::FsBase,
     /// What the current thread asks the explorer to do.
-    pub(super) request: Option<*mut dyn FnMut()>,
+    pub(crate) request: Option<*mut dyn FnMut()>,
 }
 
 /// The time that executions take, counted by a signal handler.
@@ -133,11 +133,12 @@ pub(crate) struct Watchdog {
 }
 
 impl Exploration {
-    pub(super) fn new(
+    pub(crate) fn new(
         limits: Limits,
         classifier: Classify,
         strategy: Box<dyn Strategy>,
         seed: u64,
+        checker: Option<Box<ModelChecker>>,
     ) -> Exploration {
         Exploration {
             limits,
@@ -145,7 +146,7 @@ impl Exploration {
             random_seed: seed,
             scripted_limit: None,
             strategy,
-            exhaustive: None,
+            checker,
             liveness: Liveness::default(),
             detector: None,
             suppress: None,
@@ -171,7 +172,7 @@ impl Exploration {
 
 impl Watchdog {
     /// An execution begins.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         (self.ticks, self.expired) = (0, false);
     }
 }

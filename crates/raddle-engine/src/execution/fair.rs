@@ -14,7 +14,6 @@
 //! began, which is part of the [`Schedule`](crate::Schedule).
 
 use super::{Engine, Outcome};
-use crate::left_out::Reason;
 use crate::op::ThreadId;
 use crate::rng::Rng;
 use crate::thread::Wake;
@@ -29,7 +28,7 @@ const LONGEST_TURN: usize = 9;
 #[derive(Clone, Debug)]
 pub(crate) struct Fair {
     /// How many events had been made when it began.
-    pub(super) since: u64,
+    pub(crate) since: u64,
     rng: Rng,
     /// The number of the latest turn, and for each thread that of its latest.
     turn: u32,
@@ -78,15 +77,13 @@ impl Engine {
     /// The execution has made as many events as it may, or has taken as long.
     #[cold]
     #[inline(never)]
-    pub(super) fn reach_limit(&mut self) {
+    pub(crate) fn reach_limit(&mut self) {
         match &self.execution.fair {
             None => {
                 let fair = Fair::new(self.execution.steps);
                 self.execution.fair = Some(Box::new(fair));
                 self.execution.step_limit = self.execution.steps;
-                if !self.follows_graph() {
-                    self.exploration.left_out.add(Reason::LongExecutions);
-                }
+                self.goes_on_fairly();
                 // It has as much time once more.
                 (self.exploration.watchdog.expired, self.exploration.watchdog.ticks) = (false, 0);
             }
@@ -103,7 +100,7 @@ impl Engine {
 
     /// Who goes on, of those that can.
     #[cold]
-    pub(super) fn next_fairly(&mut self) -> Option<ThreadId> {
+    pub(crate) fn next_fairly(&mut self) -> Option<ThreadId> {
         loop {
             let waiting = self.execution.lockers.len();
             self.release_lockers();
@@ -133,7 +130,7 @@ impl Engine {
     }
 
     /// The same along an execution graph, for threads that can go on there.
-    pub(super) fn next_fairly_of(&mut self, threads: &[ThreadId]) -> Option<ThreadId> {
+    pub(crate) fn next_fairly_of(&mut self, threads: &[ThreadId]) -> Option<ThreadId> {
         let current = self.execution.current;
         let fair = self.execution.fair.as_mut()?;
         if fair.left > 0 && threads.contains(&current) {

@@ -29,7 +29,7 @@ use crate::thread::{State, VThread};
 
 impl Engine {
     /// At the end of an execution that passed: if blocks are left that nothing refers to, it has failed.
-    pub(super) fn look_for_leaks(&mut self) {
+    pub(crate) fn look_for_leaks(&mut self) {
         if self.exploration.limits.check_leaks && self.execution.outcome == Some(Outcome::Passed) {
             let mut blocks = Blocks::of(self);
             blocks.reach(self.roots());
@@ -41,7 +41,7 @@ impl Engine {
     }
 
     /// Whether a thread is left, now that nothing will happen any more, that does not live on by design.
-    pub(super) fn has_leaked_threads(&self) -> bool {
+    pub(crate) fn has_leaked_threads(&self) -> bool {
         let left =
             || self.threads[..self.execution.alive].iter().filter(|thread| thread.state != State::Finished);
         let mut own = Blocks::of(self);
@@ -121,10 +121,10 @@ impl Engine {
 const PARKED: usize = 48;
 
 /// A handle points to what is counted, the thread-local to what lies behind the counts.
-pub(super) const BEHIND: usize = 64;
+pub(crate) const BEHIND: usize = 64;
 
 /// How far below the FS base of a thread std keeps the thread's handle: where the calling thread has its own.
-pub(super) fn where_handles_are() -> Option<usize> {
+pub(crate) fn where_handles_are() -> Option<usize> {
     let current = std::thread::current();
     if size_of::<Thread>() != size_of::<usize>() {
         return None;

@@ -17,8 +17,7 @@
 //! pointer, so that nothing is assumed to stay as it was.
 
 mod access;
-mod along_graph;
-mod blocking;
+pub(crate) mod blocking;
 mod checkpoint;
 mod choice_log;
 pub mod clock;
@@ -26,7 +25,7 @@ mod control;
 mod exploration;
 mod fair;
 pub mod futex;
-mod leaks;
+pub(crate) mod leaks;
 mod recording;
 mod scheduler;
 pub(crate) mod sites;
@@ -36,7 +35,6 @@ mod weak_memory;
 
 pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
-pub(crate) use self::along_graph::SyntheticLocation;
 pub(crate) use self::choice_log::{ChildResult, ChoiceLog};
 use self::clock::Clock;
 pub(crate) use self::control::trapped;
@@ -50,6 +48,7 @@ use std::ffi::c_void;
 use std::mem;
 
 use crate::isolate::heap;
+use crate::model_checker::ModelChecker;
 use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::coroutine;
@@ -57,7 +56,7 @@ use crate::platform::global::{self, GLOBAL, MAX_KEYS, NO_THREAD};
 use crate::platform::os_thread::OsThread;
 use crate::platform::sys;
 use crate::rng::Rng;
-use crate::schedule::{ALL_POINTS, Schedule};
+use crate::schedule::Schedule;
 use crate::site::{Classify, Code, Site};
 use crate::strategy::Strategy;
 use crate::thread::{self, KeyDestructor, Start, State, Threads, VThread};
@@ -103,13 +102,14 @@ impl Engine {
         classifier: Classify,
         strategy: Box<dyn Strategy>,
         seed: u64,
+        checker: Option<Box<ModelChecker>>,
     ) -> Engine {
         let mut threads = thread::take_spare();
         for thread in &mut threads {
             thread.slot.resize(limits.stack_size);
         }
-        let initial = Execution::new(limits.max_steps, Clock::new(limits.also.timeouts));
-        let exploration = Exploration::new(limits, classifier, strategy, seed);
+        let initial = Execution::new(limits.max_steps, Clock::new(limits.also.timeouts, checker.is_some()));
+        let exploration = Exploration::new(limits, classifier, strategy, seed, checker);
         Engine { threads, exploration, execution: initial.clone(), initial }
     }
 
@@ -125,13 +125,14 @@ impl Engine {
         // SAFETY: the caller's; each reference ends with its statement.
         unsafe {
             (*this).exploration.environment.enter();
-            (*this).set_out(body);
+            (*this).begin();
+            (*this).begin_execution(body);
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
             (*this).note_crash();
             (*this).record_crash();
             (*this).look_for_leaks();
-            (*this).validate_completed_graph();
+            (*this).validate();
             (*this).execution.kind.set(None);
             let outcome = judge(&(*this).ended());
             (*this).execution.outcome = Some(outcome);
@@ -250,7 +251,6 @@ impl Engine {
     /// Begins an execution, which has no thread yet.
     fn begin(&mut self) {
         self.execution.begin(&self.initial);
-        self.execution.clock.reset(self.exploration.exhaustive.is_some());
         if let Some(since) = self.exploration.scripted_limit {
             // The event beyond the limit is the first that goes on fairly.
             self.execution.step_limit = since.saturating_sub(1);
@@ -268,31 +268,6 @@ impl Engine {
             threads: self.execution.alive,
             waited: self.execution.waited,
             engine: self,
-        }
-    }
-
-    /// The choices that make the execution again.
-    pub(crate) fn choices(&self) -> Schedule {
-        match &self.exploration.exhaustive {
-            Some(graphs) => Schedule {
-                fair_since: self.fair_since(),
-                random: self.random_of_execution(),
-                ..graphs.schedule()
-            },
-            None => Schedule {
-                threads: self
-                    .exploration
-                    .limits
-                    .claims_all
-                    .then_some(ALL_POINTS)
-                    .into_iter()
-                    .chain(self.execution.schedule.iter().copied())
-                    .collect(),
-                mo_offsets: self.execution.mo_offsets.clone(),
-                fair_since: self.fair_since(),
-                random: self.random_of_execution(),
-                ..Schedule::default()
-            },
         }
     }
 
@@ -317,7 +292,7 @@ impl Engine {
     }
 
     /// The seed of the execution's random bytes, if it is not that of the search.
-    fn random_of_execution(&self) -> Option<u64> {
+    pub(crate) fn random_of_execution(&self) -> Option<u64> {
         (self.exploration.random_seed != self.exploration.seed).then_some(self.exploration.random_seed)
     }
 

@@ -22,17 +22,6 @@ impl Engine {
         self.execution.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
     }
 
-    /// The orders of success and failure by which an exchange goes: those that are given, where all that the memory model
-    /// allows is asked for. Else, one that fails is sequentially consistent if one that succeeds is, because that is what
-    /// compilers make of it, on every machine.
-    #[inline]
-    pub(crate) fn orders_of_exchange(&self, [success, failure]: [Order; 2]) -> [Order; 2] {
-        match success == Order::SeqCst && !(self.follows_graph() && self.exploration.limits.to_the_letter) {
-            true => [success; 2],
-            false => [success, failure],
-        }
-    }
-
     /// The current thread loads; returns what it reads.
     #[inline(never)]
     pub(crate) fn remember_load(&mut self, access: Access) -> u128 {
@@ -127,23 +116,6 @@ impl Engine {
         if let Some(memory) = &mut self.execution.memory {
             memory.sync.acquire_all(thread);
         }
-    }
-
-    /// One of so many ways in which the current thread could go on, by its number. 0 is the usual one.
-    pub(crate) fn choose(&mut self, ways: u16) -> u16 {
-        if self.follows_graph() {
-            return self.take_choice(ways);
-        }
-        let choice =
-            self.exploration.strategy.choose_reads_from(ways.into(), self.execution.mo_offsets.len());
-        if choice >= usize::from(ways) {
-            self.stop(Outcome::Diverged { choice: self.execution.schedule.len() });
-        }
-        if let Some(log) = &mut self.exploration.choice_log {
-            log.note_reads_from(choice, ways.into());
-        }
-        self.execution.mo_offsets.push(choice as u16);
-        choice as u16
     }
 
     /// Runs an access that may have a choice, and notes what was chosen.

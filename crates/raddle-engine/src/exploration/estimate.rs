@@ -107,7 +107,7 @@ impl Search<'_> {
     #[allow(clippy::mut_from_ref, reason = "the engine is not part of the search, which only points to it")]
     fn graphs(&self) -> Option<&mut ModelChecker> {
         // SAFETY: the engine lives as long as `self`; references end with each statement.
-        unsafe { (*self.engine).exploration.exhaustive.as_deref_mut() }
+        unsafe { (*self.engine).exploration.checker.as_deref_mut() }
     }
 }
 

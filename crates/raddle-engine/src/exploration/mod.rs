@@ -238,27 +238,28 @@ impl<'a> Search<'a> {
             max_ticks: (config.time_limit.as_millis() / u128::from(signals::TICK_MS)).min(u32::MAX.into())
                 as u32,
         };
-        let engine = Box::into_raw(Box::new(Engine::new(limits, classifier(), strategy(), config.seed)));
-        // SAFETY: the engine was just made.
-        unsafe {
-            if config.exhaustive {
-                Liveness::prepare();
-                let graphs = ModelChecker::new(config.memory);
-                (*engine).exploration.exhaustive = Some(Box::new(match config.preemptions {
-                    Some(most) => graphs.with_preemptions(most),
-                    None => graphs,
-                }));
-                // What reads see is said by the graph; only clocks are kept.
-                (*engine).execution.memory = config.races.then(|| Box::new(Memory::new(Model::Sc)));
-            } else if config.memory == Model::Rc11 || config.races {
-                (*engine).execution.memory = Some(Box::new(Memory::new(config.memory)));
+        let checker = config.exhaustive.then(|| {
+            Liveness::prepare();
+            let checker = ModelChecker::new(config.memory);
+            Box::new(match config.preemptions {
+                Some(most) => checker.with_preemptions(most),
+                None => checker,
+            })
+        });
+        let mut engine = Box::new(Engine::new(limits, classifier(), strategy(), config.seed, checker));
+        engine.execution.memory = match config.exhaustive {
+            // The graph says what reads see; only clocks are kept.
+            true => config.races.then(|| Box::new(Memory::new(Model::Sc))),
+            false => {
+                (config.memory == Model::Rc11 || config.races).then(|| Box::new(Memory::new(config.memory)))
             }
-            if config.races {
-                // What a child finds out, it cannot tell, and it makes one execution only.
-                RaceDetector::begin_sharing(config.fork);
-                (*engine).exploration.detector = Some(Box::default());
-            }
+        };
+        if config.races {
+            // What a child finds out, it cannot tell, and it makes one execution only.
+            RaceDetector::begin_sharing(config.fork);
+            engine.exploration.detector = Some(Box::default());
         }
+        let engine = Box::into_raw(engine);
         execution::set_engine(engine);
         GLOBAL.wants_announcements.set(true);
         GLOBAL.wants_registers.set(config.exhaustive);
@@ -300,7 +301,7 @@ impl<'a> Search<'a> {
     pub fn save(&self) -> Option<Vec<u64>> {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
-            let mut saved = (*self.engine).exploration.exhaustive.as_ref()?.save();
+            let mut saved = (*self.engine).exploration.checker.as_ref()?.save();
             saved.push((*self.engine).exploration.left_out.bits().into());
             Some(saved)
         }
@@ -312,11 +313,7 @@ impl<'a> Search<'a> {
         // SAFETY: as above.
         unsafe {
             (*self.engine).exploration.left_out.join(LeftOut::from_bits(left_out as u32));
-            (*self.engine)
-                .exploration
-                .exhaustive
-                .as_mut()
-                .is_some_and(|graphs| graphs.restore(saved).is_some())
+            (*self.engine).exploration.checker.as_mut().is_some_and(|graphs| graphs.restore(saved).is_some())
         }
     }
 
@@ -369,7 +366,7 @@ impl<'a> Search<'a> {
                 // SAFETY: the engine lives as long as `self`.
                 Left::MustBeginAnew(lesson) => unsafe {
                     self.kinds.clear();
-                    if let Some(graphs) = &mut (*self.engine).exploration.exhaustive {
+                    if let Some(graphs) = &mut (*self.engine).exploration.checker {
                         graphs.learn(lesson);
                         graphs.take_lesson();
                     }
@@ -387,7 +384,7 @@ impl<'a> Search<'a> {
     ) -> SearchReport {
         let mut report = SearchReport::default();
         // SAFETY: the engine lives as long as `self`.
-        if let Some(graphs) = unsafe { &mut (*self.engine).exploration.exhaustive } {
+        if let Some(graphs) = unsafe { &mut (*self.engine).exploration.checker } {
             // They were points of executions of another body.
             graphs.forget_kept();
         }
@@ -430,7 +427,7 @@ impl<'a> Search<'a> {
             // SAFETY: as above.
             unsafe {
                 let engine = &mut *self.engine;
-                let (more, all) = match &mut engine.exploration.exhaustive {
+                let (more, all) = match &mut engine.exploration.checker {
                     Some(graphs) => (graphs.begin(), true),
                     None => (
                         engine.exploration.strategy.begin(execution),
@@ -438,7 +435,7 @@ impl<'a> Search<'a> {
                     ),
                 };
                 if !more {
-                    let pauses = engine.exploration.exhaustive.as_mut().is_some_and(|graphs| graphs.pauses());
+                    let pauses = engine.exploration.checker.as_mut().is_some_and(|graphs| graphs.pauses());
                     let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time);
                     if pauses && !is_late() && !signals::interrupted() {
                         continue;
@@ -462,11 +459,11 @@ impl<'a> Search<'a> {
             // SAFETY: as above.
             let engine = unsafe { &mut *self.engine };
             if self.config.only_if_sure
-                && engine.exploration.exhaustive.as_ref().is_some_and(|graphs| graphs.is_unsure())
+                && engine.exploration.checker.as_ref().is_some_and(|graphs| graphs.is_unsure())
             {
                 break;
             }
-            if let (Some(team), Some(graphs)) = (&mut *team, &mut engine.exploration.exhaustive) {
+            if let (Some(team), Some(graphs)) = (&mut *team, &mut engine.exploration.checker) {
                 if !team.goes_on(report.executions, graphs.take_lesson()) {
                     break;
                 }
@@ -494,7 +491,7 @@ impl<'a> Search<'a> {
             points.unmap();
         }
         // SAFETY: the engine lives as long as `self`.
-        let graphs = unsafe { (*self.engine).exploration.exhaustive.as_ref() };
+        let graphs = unsafe { (*self.engine).exploration.checker.as_ref() };
         report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
         report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
         // SAFETY: as above.
@@ -553,10 +550,10 @@ impl<'a> Search<'a> {
     pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
-            let graphs = (*self.engine).exploration.exhaustive.take();
+            let graphs = (*self.engine).exploration.checker.take();
             if graphs.is_some() {
                 let scripted = ModelChecker::scripted(self.config.memory, schedule.clone());
-                (*self.engine).exploration.exhaustive = Some(Box::new(scripted));
+                (*self.engine).exploration.checker = Some(Box::new(scripted));
             }
             let script = || Box::new(Scripted::new(schedule.clone()));
             let strategy = std::mem::replace(&mut (*self.engine).exploration.strategy, script());
@@ -565,7 +562,7 @@ impl<'a> Search<'a> {
             while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_learned_of_sharing()
             {
                 (*self.engine).exploration.strategy = script();
-                if let Some(script) = &mut (*self.engine).exploration.exhaustive {
+                if let Some(script) = &mut (*self.engine).exploration.checker {
                     script.begin();
                 }
                 if let Some(trace) = &mut (*self.engine).exploration.trace {
@@ -576,7 +573,7 @@ impl<'a> Search<'a> {
             (*self.engine).exploration.strategy = strategy;
             (*self.engine).follow_no_more(random);
             let found = self.found(outcome, 0);
-            (*self.engine).exploration.exhaustive = graphs;
+            (*self.engine).exploration.checker = graphs;
             found
         }
     }
@@ -725,7 +722,7 @@ impl<'a> Search<'a> {
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &*self.engine };
         let threads = engine.threads[..engine.execution.alive].iter();
-        let outcome = match (&engine.exploration.exhaustive, outcome) {
+        let outcome = match (&engine.exploration.checker, outcome) {
             (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.number_of(thread)),
             (None, outcome) => outcome,
         };

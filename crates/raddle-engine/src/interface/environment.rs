@@ -1,7 +1,7 @@
 //! Variables of the environment.
 
-use super::enter;
 use crate::execution::Engine;
+use crate::semantics::enter;
 
 /// Gives a variable a value, or none. Unless `overwrite` says so, one that has a value keeps it.
 ///

@@ -1,10 +1,10 @@
 //! Memory that comes and goes, and plain accesses to it.
 
-use super::enter;
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::isolate::heap::{self, Refusal};
 use crate::op::Caller;
+use crate::semantics::enter;
 
 /// The code under test has mapped memory.
 ///
@@ -49,10 +49,7 @@ pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
 pub unsafe fn freeing(engine: *mut Engine, address: usize) {
     // SAFETY: the caller's.
     unsafe {
-        if (*engine).remembers()
-            || (*engine).exploration.exhaustive.is_some()
-            || (*engine).exploration.trace.is_some()
-        {
+        if (*engine).tracks_frees() {
             enter(engine, |engine| engine.freeing(address));
         }
     }

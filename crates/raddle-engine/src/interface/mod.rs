@@ -1,19 +1,15 @@
-//! What intercepted calls do when a virtual thread makes them.
+//! The calls of `raddle-intercept`: what an intercepted call is, once a virtual thread has made it.
 //!
-//! Each function here is one kind of event: the point at which threads may change, the effect, the record. They are called
-//! by `raddle-intercept`, which knows the C symbols; callers have checked that a virtual thread runs
-//! ([`crate::execution::engine_of_virtual_thread`]).
+//! `raddle-intercept` knows the C symbols, and has checked that a virtual thread runs
+//! ([`crate::execution::engine_of_virtual_thread`]). Functions here build the record of the operation and hand it to the
+//! [semantics](crate::semantics). They decide nothing.
 
-mod along_graph;
 mod atomics;
 mod environment;
-mod expanded;
 mod futexes;
 mod memory;
 mod operations;
-mod rwlocks;
 pub mod signals;
-mod spurious;
 mod std_calls;
 mod threads;
 mod time;
@@ -27,26 +23,3 @@ pub use operations::*;
 pub use std_calls::*;
 pub use threads::*;
 pub use time::*;
-
-use crate::execution::Engine;
-use crate::platform::global::GLOBAL;
-use crate::weak_memory::Place;
-
-/// Runs the engine's part of an event: what it allocates is the engine's.
-///
-/// # Safety
-/// As for the functions that use it.
-#[inline(always)]
-unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine) -> T) -> T {
-    GLOBAL.in_engine.set(true);
-    GLOBAL.last_announced.set(0);
-    // SAFETY: the caller's; the reference ends with the call.
-    let result = work(unsafe { &mut *engine });
-    GLOBAL.in_engine.set(false);
-    result
-}
-
-#[inline(always)]
-fn at<T>(place: *const T) -> Place {
-    Place { address: place.addr(), size: size_of::<T>() as u8 }
-}

@@ -6,11 +6,9 @@
 //!
 //! Under a weak memory model there is no such time, only what happened before what.
 
-use super::{along_graph, enter};
 use crate::execution::Engine;
-use crate::graph::event::Access;
-use crate::happens_before::Model;
-use crate::op::{Order, Pending, Rmw, ThreadId};
+use crate::op::ThreadId;
+use crate::semantics::{dispatch, enter};
 use crate::trace::Action;
 
 /// A thread of a scenario.
@@ -38,21 +36,7 @@ pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
 /// As for [`fence`](super::fence).
 pub unsafe fn operation_begins(engine: *mut Engine, member: Member, first: bool) -> Option<u32> {
     // SAFETY: the caller's.
-    unsafe {
-        enter(engine, |engine| {
-            if engine.explores_time() {
-                return engine.look_at_others(member.number, member.of);
-            }
-            if engine.follows_graph() {
-                // A thread that does the same again does not wait.
-                engine.current().rounds.reset();
-            } else if !first {
-                // When a thread starts, that it was chosen to is the choice.
-                engine.point(Pending::NOTHING);
-            }
-            None
-        })
-    }
+    unsafe { enter(engine, |engine| dispatch!(engine, begin_operation(member.number, member.of, first))) }
 }
 
 /// The current thread has ended the operation with this number, from 1. Returns the number of the event, if it is one.
@@ -61,12 +45,7 @@ pub unsafe fn operation_begins(engine: *mut Engine, member: Member, first: bool)
 /// As for [`fence`](super::fence).
 pub unsafe fn operation_ends(engine: *mut Engine, member: Member, ended: u32) -> Option<u32> {
     // SAFETY: the caller's.
-    unsafe {
-        enter(engine, |engine| {
-            let seen = engine.explores_time() && member.of > 1;
-            seen.then(|| engine.tell_others(member.number, ended))
-        })
-    }
+    unsafe { enter(engine, |engine| dispatch!(engine, end_operation(member.number, member.of, ended))) }
 }
 
 /// Rings a bell, a word that holds 0 from then on: the thread that waits for it may go on. False if the execution follows no graph,
@@ -76,7 +55,7 @@ pub unsafe fn operation_ends(engine: *mut Engine, member: Member, ended: u32) ->
 /// As for [`store`](super::store).
 pub unsafe fn ring(engine: *mut Engine, bell: *mut u32) -> bool {
     // SAFETY: the caller's.
-    unsafe { step_at_bell(engine, bell, Access::Rmw(Rmw::Swap, 0)) }
+    unsafe { enter(engine, |engine| dispatch!(engine, signal(bell))) }
 }
 
 /// Waits for a bell, and silences it. False if the execution follows no graph, and so the caller has to wait in another way.
@@ -85,18 +64,7 @@ pub unsafe fn ring(engine: *mut Engine, bell: *mut u32) -> bool {
 /// As for [`store`](super::store).
 pub unsafe fn hear(engine: *mut Engine, bell: *mut u32) -> bool {
     // SAFETY: the caller's.
-    unsafe { step_at_bell(engine, bell, Access::Lock(1)) }
-}
-
-unsafe fn step_at_bell(engine: *mut Engine, bell: *mut u32, access: Access) -> bool {
-    // SAFETY: the caller's.
-    unsafe {
-        let follows = (*engine).follows_graph();
-        if follows {
-            enter(engine, |engine| along_graph::access_within(engine, 0, bell, access, Order::AcqRel));
-        }
-        follows
-    }
+    unsafe { enter(engine, |engine| dispatch!(engine, await_signal(bell))) }
 }
 
 /// A bell was heard in another way than by [`hear`]: what was done before it rang is known now.
@@ -114,12 +82,7 @@ pub unsafe fn heard(engine: *mut Engine) {
 /// As for [`fence`](super::fence).
 pub unsafe fn is_without_time(engine: *mut Engine) -> bool {
     // SAFETY: the caller's.
-    unsafe {
-        match &(*engine).exploration.exhaustive {
-            Some(graph) => graph.model() == Model::Rc11,
-            None => (*engine).is_weak(),
-        }
-    }
+    unsafe { dispatch!(&*engine, has_no_real_time()) }
 }
 
 /// Writes down what the current thread has seen of these threads: how far each of them had come in what happened before now. The
@@ -131,14 +94,10 @@ pub unsafe fn seen_of_threads(engine: *mut Engine, threads: &[ThreadId], seen: &
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            let me = engine.current_id();
-            let clock: &dyn Fn(ThreadId) -> u32 =
-                match (&engine.exploration.exhaustive, &engine.execution.memory) {
-                    (Some(graph), _) => &|thread| graph.seen_of(me, thread),
-                    (None, Some(memory)) => &|thread| memory.sync.view(me).clock.get(thread),
-                    (None, None) => return,
-                };
-            threads.iter().zip(seen).for_each(|(&thread, seen)| *seen = clock(thread));
+            for (&thread, seen) in threads.iter().zip(seen) {
+                let Some(time) = dispatch!(&*engine, seen_of(thread)) else { return };
+                *seen = time;
+            }
         });
     }
 }

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use super::{along_graph, enter};
 use crate::execution::Engine;
-use crate::op::{Pending, ThreadId};
+use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::global::{GLOBAL, MAX_KEYS};
+use crate::semantics::{dispatch, enter};
 use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State};
 use crate::trace::{Action, SwitchReason};
 
@@ -24,20 +24,7 @@ pub unsafe fn spawn(
     unsafe {
         enter(engine, |engine| {
             let start = Start::Routine(routine, argument);
-            let thread = match engine.follows_graph() {
-                true => along_graph::spawn(engine, start),
-                false => engine.make_thread(start),
-            };
-            made(thread);
-            if !engine.follows_graph() {
-                engine.remember_spawn(thread);
-            }
-            engine.record(|| Action::Spawn { thread });
-            engine.current().spin.reset();
-            if !engine.follows_graph() {
-                engine.point(Pending::NOTHING);
-            }
-            thread
+            dispatch!(engine, spawn(start, made))
         })
     }
 }
@@ -84,10 +71,7 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
                 engine.block(State::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;
-            match engine.follows_graph() {
-                true => along_graph::joined(engine, thread),
-                false => engine.remember_join(thread),
-            }
+            dispatch!(engine, join(thread));
             engine.record(|| Action::Join { thread });
             Some(engine.threads[index].result)
         })
@@ -106,9 +90,7 @@ pub unsafe fn detach(engine: *mut Engine, thread: ThreadId) {
                 thread.detached = true;
             }
             engine.current().dropped_handle = Some(thread);
-            if engine.follows_graph() {
-                along_graph::give_up_handle(engine, thread);
-            }
+            dispatch!(engine, detach(thread));
         });
     }
 }
@@ -199,9 +181,7 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            if engine.follows_graph() {
-                engine.note_act();
-            }
+            dispatch!(engine, panics());
             let message = message();
             engine.record(|| Action::Panic { message: message.clone() });
             engine.execution.panic = Some((engine.current_id(), message));

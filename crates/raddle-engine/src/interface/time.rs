@@ -1,13 +1,10 @@
 //! Time, and what else an execution would get from outside.
 
-use super::enter;
 use crate::execution::Engine;
 use crate::execution::clock::Clock;
 use crate::left_out::Reason;
-use crate::outcome::Outcome;
-use crate::spinloop::watch::{CLOCK, Read};
-use crate::thread::State;
-use crate::trace::{Action, SwitchReason};
+use crate::semantics::{dispatch, enter};
+use crate::trace::Action;
 
 /// Nanoseconds of the monotonic clock.
 ///
@@ -27,7 +24,7 @@ pub unsafe fn yield_now(engine: *mut Engine, pc: usize) {
     unsafe {
         enter(engine, |engine| {
             engine.record(|| Action::Yield);
-            engine.yield_now(pc);
+            dispatch!(engine, yield_now(pc));
         });
     }
 }
@@ -42,29 +39,13 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
         enter(engine, |engine| {
             let ns = deadline.saturating_sub(engine.time());
             engine.record(|| Action::Sleep { ns });
-            let me = engine.current_id();
             engine.current().spin.reset();
-            if engine.follows_graph() {
-                // Whoever sleeps may be late, and so may the others. But people take it that after a long sleep the others have
-                // done what they could: where other searches follow, that is left to them.
-                if !engine.exploration.limits.to_the_letter
-                    && engine.execution.alive > 1
-                    && !engine.execution.clock.may_hold_up_for(ns)
-                {
-                    engine.stop(Outcome::Unsupported { thread: me });
-                }
-                return engine.execution.clock.has_waited(me, deadline);
-            }
-            engine.note_timeout(Some(deadline));
-            engine.execution.clock.sleep(me, deadline);
-            engine.block(State::Sleeping, SwitchReason::Sleeping);
+            dispatch!(engine, sleep_until(deadline));
         });
     }
 }
 
 /// The virtual time: nanoseconds of the monotonic clock.
-///
-/// Asking again and again is a way to wait, so the answer counts as a read of a place that only time changes.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -74,11 +55,7 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
         enter(engine, |engine| {
             engine.count_step();
             engine.exploration.left_out.add(Reason::Time);
-            let now = engine.time();
-            match engine.follows_graph() {
-                true => engine.poll_clock(),
-                false => engine.has_read(Read { pc, address: CLOCK, value: now }),
-            }
+            dispatch!(engine, read_clock(pc));
             engine.time()
         })
     }

@@ -8,30 +8,31 @@
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
-use super::{atomics, enter};
+use super::{AtomicKind, AtomicOp, dispatch, enter};
 use crate::execution::Engine;
-use crate::op::{Caller, Int, Order};
+use crate::op::{Int, Order};
 use crate::trace::Action;
 
 /// Whether the attempt fails spuriously, and what it read then: a failure is a load. None if it is to be made like any other.
 ///
 /// # Safety
-/// As for [`atomics::compare_exchange`].
+/// As for [`Semantics::atomic`](super::Semantics::atomic).
 #[cold]
-pub(super) unsafe fn attempt<T: Int>(
+pub(crate) unsafe fn attempt<T: Int>(
     engine: *mut Engine,
-    caller: Caller,
-    place: *mut T,
+    op: AtomicOp<T>,
     expected: T,
     failure: Order,
 ) -> Option<T> {
+    let caller = op.caller;
     // SAFETY: the caller's; the code is that of the calling function, and what it compares with lies in its frame.
     unsafe {
         let slot = || expected_in_frame(caller.pc, size_of::<T>());
         if !enter(engine, |engine| engine.fails_spuriously(|| slot().is_some())) {
             return None;
         }
-        let read = atomics::load(engine, caller, place, failure);
+        let load = AtomicOp { kind: AtomicKind::Load, order: failure, ..op };
+        let read = dispatch!(engine, atomic(load));
         if read == expected
             && let Some(offset) = slot()
         {

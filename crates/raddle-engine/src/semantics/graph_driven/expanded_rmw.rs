@@ -5,11 +5,12 @@
 //! values, by telling it that its attempts found those; that says which operation it is. Then the event is made, and the loop
 //! ends with what that read.
 
-use super::{along_graph, enter};
+use super::access;
 use crate::execution::Engine;
 use crate::graph::event::Access;
 use crate::op::{Caller, Int, Order, Rmw};
 use crate::outcome::Outcome;
+use crate::semantics::enter;
 use crate::thread::{Expansion, VALUES};
 
 /// Values of a size of which no two operations make the same, unless they do so of every value.
@@ -54,7 +55,7 @@ pub(super) unsafe fn attempt<T: Int>(
         };
         (*engine).current().expansion = Expansion::None;
         let step = Access::Rmw(op, operand.widen() as u64);
-        let read = along_graph::access(engine, caller, place, step, order);
+        let read = access::access(engine, caller, place, step, order);
         if read != expected {
             (*engine).current().expansion = Expansion::Made(read.widen());
         }

@@ -1,13 +1,15 @@
-//! Locks of `std::sync::RwLock` along an execution graph: each is taken and given back in one step, as far as others can tell
-//! (see `graph::rwlocks`).
+//! Locks of `std::sync::RwLock` along an execution graph: each is taken and given back in one step, as far as others can tell (see
+//! [`crate::model_checker`]).
 
-use super::along_graph::{access_and_check, access_within};
-use super::{at, enter};
+use super::access::{access_and_check, access_within, place_of};
+use super::synthetic::SyntheticLocation;
 use crate::detect::fault::AccessKind;
-use crate::execution::{Engine, SyntheticLocation};
+use crate::execution::Engine;
 use crate::graph::event::{Access, RWLOCK_HOLDERS};
-use crate::model_checker::LockUse;
+use crate::model_checker::{LockUse, Locking, Restart};
 use crate::op::{Caller, Int, Order, Rmw};
+use crate::outcome::{Discarded, Outcome};
+use crate::semantics::enter;
 use crate::site::Site;
 use crate::thread::Hold;
 use crate::trace::Action;
@@ -31,7 +33,7 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            engine.reach(at(word), AccessKind::AtomicWrite);
+            engine.reach(place_of(word), AccessKind::AtomicWrite);
             let lock = word.addr();
             let is_held = word.read_volatile() & RWLOCK_HOLDERS as u32 != 0;
             if !is_held {
@@ -49,7 +51,7 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             if !engine.current().holds.iter().any(mine) {
                 close(engine, hold.shares.clone().map(|number| SyntheticLocation::Share(lock, number)));
             }
-            engine.reach(at(word), AccessKind::AtomicWrite);
+            engine.reach(place_of(word), AccessKind::AtomicWrite);
             match (locking.whole, shared) {
                 (true, true) => _ = access_and_check(engine, caller, word, Access::LockShared, order),
                 (true, false) => ask_alone(engine, caller, word, order),
@@ -148,7 +150,7 @@ pub(super) unsafe fn unlock(
                     access_and_check(engine, caller, word, unlock, order) & RWLOCK_HOLDERS as u32
                 }
                 false => {
-                    engine.reach(at(word), AccessKind::AtomicWrite);
+                    engine.reach(place_of(word), AccessKind::AtomicWrite);
                     change(engine, caller, word, access, order)
                 }
             };
@@ -168,7 +170,7 @@ unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: 
             access_within(engine, 0, word, Access::LockAsked, order);
         }
     }
-    engine.accessed_along_graph(at(word), caller);
+    engine.accessed_along_graph(place_of(word), caller);
 }
 
 fn close(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
@@ -191,7 +193,7 @@ unsafe fn change(engine: &mut Engine, caller: Caller, word: *mut u32, access: Ac
         let read = word.read_volatile();
         let written = access.writes(read.into(), 4).unwrap_or(read.into()) as u32;
         word.write_volatile(written);
-        engine.accessed_along_graph(at(word), caller);
+        engine.accessed_along_graph(place_of(word), caller);
         let address = word.addr();
         engine.record(|| {
             let (read, written) = (read.into(), written.into());
@@ -219,5 +221,30 @@ fn forget_holders(engine: &mut Engine, lock: usize) {
     }
     if shares > 0 {
         engine.renew_lock(lock, shares);
+    }
+}
+
+impl Engine {
+    /// How the current thread is to use a `RwLock`.
+    pub(crate) fn locking(&mut self, lock: usize, purpose: LockUse) -> Locking {
+        let thread = self.execution.current;
+        match self.checker().locking(thread, lock, purpose) {
+            Ok(locking) => locking,
+            Err(Restart) => self.stop(Outcome::Discarded(Discarded::Restart)),
+        }
+    }
+
+    /// Whether the word at the address is that of a `RwLock` which is accessed by shares.
+    #[inline]
+    pub(crate) fn is_shared_lock(&mut self, address: usize) -> bool {
+        self.checker().is_shared_lock(address)
+    }
+
+    /// The first so many shares of the `RwLock` and their gates are those of another from now on, at the same address.
+    pub(crate) fn renew_lock(&mut self, lock: usize, shares: u16) {
+        for number in 0..shares {
+            self.checker().begin_generation(SyntheticLocation::Share(lock, number).address());
+            self.checker().begin_generation(SyntheticLocation::Gate(lock, number).address());
+        }
     }
 }

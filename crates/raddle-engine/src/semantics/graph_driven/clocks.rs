@@ -1,0 +1,33 @@
+//! Clocks beside an execution graph, for the race detector: graphs do not contain all that orders accesses, such as abstract reference
+//! counts.
+
+use crate::detect::fault::AccessKind;
+use crate::execution::{Engine, Exploration, sites};
+use crate::graph::event::EventId;
+use crate::op::Caller;
+use crate::weak_memory::Place;
+
+impl Engine {
+    /// The current thread has made an event of an execution graph.
+    pub(super) fn follow_clocks(&mut self, id: EventId) {
+        let Exploration { detector: Some(detector), checker: Some(checker), .. } = &mut self.exploration
+        else {
+            return;
+        };
+        if let Some(memory) = &mut self.execution.memory {
+            detector.follow(id, *checker.event(id), &mut memory.sync);
+        }
+    }
+
+    /// The current thread has made an atomic access that is the latest event of an execution graph.
+    pub(crate) fn accessed_along_graph(&mut self, place: Place, caller: Caller) {
+        let Some((event, time)) = self.exploration.detector.as_ref().and_then(|detector| detector.latest())
+        else {
+            return;
+        };
+        let kind = if event.written.is_some() { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
+        // SAFETY: instrumented code has frame pointers.
+        let site = unsafe { sites::of(caller.pc, caller.fp) };
+        self.accessed(place, site, kind, caller, time);
+    }
+}

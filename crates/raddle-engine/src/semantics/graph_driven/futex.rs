@@ -1,0 +1,88 @@
+//! Futexes along an execution graph. The queue of those who wait at an address is a synthetic location: one thread at a time may
+//! change the queue, as in the kernel.
+
+use super::synthetic::SyntheticLocation;
+use crate::execution::Engine;
+use crate::graph::event::{Access, NONE};
+use crate::model_checker::Location;
+use crate::op::{Order, Rmw};
+use crate::thread::{State, Wake};
+use crate::trace::{Action, SwitchReason};
+
+/// A futex wait.
+pub(super) fn futex_wait(
+    engine: &mut Engine,
+    place: *const u32,
+    expected: u32,
+    mask: u32,
+    deadline: Option<u64>,
+) -> Option<Wake> {
+    let address = place.addr();
+    lock_queue(engine, address);
+    let location = || {
+        // SAFETY: the caller waits at this word.
+        let value = unsafe { place.read_volatile() };
+        Some(Location { address, size: 4, value: Some(value.into()) })
+    };
+    let (value, _) = engine.take_step(Access::Load, Order::Acquire, location, NONE, 0);
+    let blocks = value as u32 == expected;
+    let timeout = deadline.map(|deadline| deadline.saturating_sub(engine.time()));
+    engine.record(|| Action::Wait { address, expected, blocks, timeout });
+    if !blocks {
+        unlock_queue(engine, address);
+        return None;
+    }
+    let me = engine.current_id();
+    if let Some(deadline) = deadline
+        && engine.times_out_early(deadline)
+    {
+        unlock_queue(engine, address);
+        engine.record(|| Action::Woken { address, timed_out: true });
+        return Some(Wake::TimedOut);
+    }
+    engine.execution.futexes.wait(me, address, mask);
+    engine.current().woken = false;
+    unlock_queue(engine, address);
+    if !engine.current().woken {
+        if let Some(deadline) = deadline {
+            engine.execution.clock.sleep(me, deadline);
+        }
+        engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
+    }
+    let wake = engine.current().wake;
+    match wake {
+        Wake::Woken => {
+            let waker = engine.current().woken_by;
+            engine.take_other_step(Access::Woken, Order::Relaxed, waker);
+        }
+        Wake::TimedOut => engine.take_other_step(Access::TimedOut, Order::Relaxed, NONE),
+    }
+    engine.record(|| Action::Woken { address, timed_out: wake == Wake::TimedOut });
+    Some(wake)
+}
+
+/// Before something is done to the queue of those who wait at an address: one thread at a time may, as in the kernel. Threads that
+/// it wakes go on after this event.
+fn lock_queue(engine: &mut Engine, address: usize) -> u32 {
+    engine.take_shared_step(SyntheticLocation::Queue(address), Access::Lock(1))
+}
+
+/// The queue is as it is to be.
+fn unlock_queue(engine: &mut Engine, address: usize) {
+    engine.take_shared_step(SyntheticLocation::Queue(address), Access::Rmw(Rmw::Swap, 0));
+}
+
+/// Wakes up to `count` threads; returns how many.
+pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+    engine.current().woken_by = lock_queue(engine, address);
+    let mut woken = engine.wake_waiters(address, count, mask);
+    let number = woken.len() as u32;
+    if engine.exploration.trace.is_none() {
+        // The step that follows may return several times, in as many executions.
+        woken = Vec::new();
+    }
+    unlock_queue(engine, address);
+    engine.remember_unseen_synchronisation();
+    engine.record(|| Action::Wake { address, woken });
+    number
+}

@@ -1,0 +1,433 @@
+//! Executions driven by an execution graph: the exhaustive search.
+//!
+//! An execution follows the graph that the [model checker](crate::model_checker) gives it. Where the graph ends, the execution adds
+//! events, each in the way that is always consistent; the model checker pushes all other ways on its work list. Threads pause before
+//! each event, but the graph says who goes on, and which write a read reads from. Memory holds the newest value of each
+//! location, for plain accesses and code that is not instrumented.
+//!
+//! | module | operations |
+//! |---|---|
+//! | [`access`] | atomic accesses: the order of their steps |
+//! | [`step`] | one event: waiting for its turn, spinloops, the request to the model checker |
+//! | [`scheduling`] | who goes on |
+//! | [`checkpoints`] | where executions begin |
+//! | [`clocks`] | happens-before beside the graph, for the race detector |
+//! | [`refcounts`], [`rwlocks`] | objects whose accesses commute |
+//! | [`expanded_rmw`] | read-modify-writes that the compiler has expanded |
+//! | [`threads`], [`futex`], [`std_calls`] | threads, scopes, and functions of std that block |
+//! | [`real_time`] | operations of a scenario |
+//! | [`synthetic`] | locations of the graph that are not in memory |
+
+mod access;
+mod checkpoints;
+mod clocks;
+mod expanded_rmw;
+mod futex;
+mod real_time;
+mod refcounts;
+mod rwlocks;
+mod scheduling;
+mod std_calls;
+mod step;
+mod synthetic;
+mod threads;
+
+use std::ops::Range;
+
+use super::{AtomicKind, AtomicOp, Semantics, StdCall, enter, unobserved};
+use crate::execution::Engine;
+use crate::graph::Model;
+use crate::graph::event::{Access, NONE};
+use crate::left_out::Reason;
+use crate::model_checker::ModelChecker;
+use crate::op::{Caller, Int, Order, Rmw, ThreadId};
+use crate::outcome::{Discarded, Outcome};
+use crate::schedule::Schedule;
+use crate::site::Site;
+use crate::thread::{Start, State, Wake};
+use crate::trace::{Action, Links};
+
+/// Executions that follow an execution graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GraphDriven;
+
+impl Semantics for GraphDriven {
+    #[inline(always)]
+    unsafe fn atomic<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
+        // SAFETY: the caller's.
+        unsafe {
+            match op.kind {
+                AtomicKind::Load => load(engine, op),
+                AtomicKind::Store(_) => store(engine, op),
+                AtomicKind::Rmw(rmw, _) => read_modify_write(engine, op, rmw),
+                AtomicKind::Cas { expected, new, .. } => compare_exchange(engine, op, expected, new),
+            }
+        }
+    }
+
+    /// Those in the program, where all that the memory model allows is asked for. Otherwise a failure is sequentially consistent if
+    /// the success is, because that is what compilers make of it, on every machine.
+    #[inline]
+    fn exchange_orders(engine: &Engine, [success, failure]: [Order; 2]) -> [Order; 2] {
+        match success == Order::SeqCst && !engine.exploration.limits.to_the_letter {
+            true => [success; 2],
+            false => [success, failure],
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
+        // SAFETY: the caller's.
+        unsafe {
+            if !refcounts::is_part_of_drop(engine, caller, order) {
+                enter(engine, |engine| take_fence(engine, order));
+            }
+            unobserved::remember(engine, |engine| engine.remember_fence(order));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
+        // SAFETY: the caller's.
+        unsafe {
+            if order == Order::SeqCst {
+                enter(engine, |engine| take_fence(engine, order));
+            }
+            if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
+                enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+            }
+        }
+    }
+
+    fn membarrier(engine: &mut Engine) {
+        let thread = engine.current_id();
+        engine.stop(Outcome::Unsupported { thread });
+    }
+
+    fn spawn(engine: &mut Engine, start: Start, made: impl FnOnce(ThreadId)) -> ThreadId {
+        let thread = threads::spawn(engine, start);
+        made(thread);
+        engine.record(|| Action::Spawn { thread });
+        thread
+    }
+
+    fn begin_thread(engine: &mut Engine) {
+        let me = engine.current_id();
+        let spawn = engine.checker().spawn_of(me);
+        engine.take_other_step(Access::Begin, Order::Relaxed, spawn);
+    }
+
+    fn end_thread(engine: &mut Engine) {
+        engine.leave_scope();
+    }
+
+    fn join(engine: &mut Engine, thread: ThreadId) {
+        threads::joined(engine, thread);
+    }
+
+    fn detach(engine: &mut Engine, thread: ThreadId) {
+        threads::give_up_handle(engine, thread);
+    }
+
+    fn panics(engine: &mut Engine) {
+        engine.note_act();
+    }
+
+    unsafe fn futex_wait(
+        engine: &mut Engine,
+        word: *const u32,
+        expected: u32,
+        mask: u32,
+        deadline: Option<u64>,
+    ) -> Option<Wake> {
+        futex::futex_wait(engine, word, expected, mask, deadline)
+    }
+
+    fn futex_wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+        futex::wake(engine, address, count, mask)
+    }
+
+    fn futex_requeue(engine: &mut Engine, _: usize, _: usize, _: u32, _: u32) -> (u32, u32) {
+        let thread = engine.current_id();
+        engine.stop(Outcome::Unsupported { thread })
+    }
+
+    unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
+        // SAFETY: the caller's.
+        unsafe { std_calls::std_call(engine, call) }
+    }
+
+    unsafe fn begin_once(engine: &mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32 {
+        // SAFETY: the caller's. Nothing changes the once but events.
+        unsafe { copy.write(std_calls::once_begins(engine, once)) };
+        copy
+    }
+
+    unsafe fn end_once(engine: &mut Engine, once: *mut u32, called: *mut u32) {
+        // SAFETY: the caller's.
+        unsafe { std_calls::once_ends(engine, once, called.read()) };
+    }
+
+    unsafe fn wait_once(
+        engine: &mut Engine,
+        once: *mut u32,
+        copy: *mut u32,
+        force: bool,
+        states: [u32; 2],
+    ) -> *mut u32 {
+        // SAFETY: the caller's.
+        unsafe { copy.write(std_calls::once_waits(engine, once, force, states)) };
+        copy
+    }
+
+    fn yield_now(engine: &mut Engine, _: usize) {
+        engine.count_step();
+        engine.current().rounds.yielded();
+        if engine.exploration.limits.prove_spins {
+            // A thread that yields may be waiting for those who then go on: that is to be seen.
+            engine.reschedule();
+        }
+    }
+
+    /// A thread that sleeps may be late, and so may the others. But people take it that after a long sleep the others have done what
+    /// they could: where other searches follow, that is left to them.
+    fn sleep_until(engine: &mut Engine, deadline: u64) {
+        let me = engine.current_id();
+        let ns = deadline.saturating_sub(engine.time());
+        let is_long = !engine.execution.clock.may_hold_up_for(ns);
+        if !engine.exploration.limits.to_the_letter && engine.execution.alive > 1 && is_long {
+            engine.stop(Outcome::Unsupported { thread: me });
+        }
+        engine.execution.clock.has_waited(me, deadline);
+    }
+
+    fn read_clock(engine: &mut Engine, _: usize) {
+        engine.poll_clock();
+    }
+
+    fn choose(engine: &mut Engine, alternatives: u16) -> u16 {
+        engine.take_choice(alternatives)
+    }
+
+    fn begin_operation(engine: &mut Engine, me: usize, threads: usize, _: bool) -> Option<u32> {
+        if engine.explores_time() {
+            return engine.look_at_others(me, threads);
+        }
+        // A thread that does the same again does not wait.
+        engine.current().rounds.reset();
+        None
+    }
+
+    fn end_operation(engine: &mut Engine, me: usize, threads: usize, completed: u32) -> Option<u32> {
+        let is_event = engine.explores_time() && threads > 1;
+        is_event.then(|| engine.tell_others(me, completed))
+    }
+
+    unsafe fn signal(engine: &mut Engine, waker: *mut u32) -> bool {
+        // SAFETY: the caller's.
+        unsafe { access::access_within(engine, 0, waker, Access::Rmw(Rmw::Swap, 0), Order::AcqRel) };
+        true
+    }
+
+    unsafe fn await_signal(engine: &mut Engine, waker: *mut u32) -> bool {
+        // SAFETY: the caller's.
+        unsafe { access::access_within(engine, 0, waker, Access::Lock(1), Order::AcqRel) };
+        true
+    }
+
+    fn has_no_real_time(engine: &Engine) -> bool {
+        checker(engine).model() == Model::Rc11
+    }
+
+    fn seen_of(engine: &Engine, thread: ThreadId) -> Option<u32> {
+        Some(checker(engine).seen_of(engine.current_id(), thread))
+    }
+
+    fn begin(engine: &mut Engine, body: *mut dyn FnMut()) {
+        match engine.checker().take_up() {
+            Some(checkpoint) => engine.restore(checkpoint.machine()),
+            None => _ = engine.make_thread(Start::Root(body)),
+        }
+    }
+
+    fn next_thread(engine: &mut Engine) -> Option<ThreadId> {
+        engine.next_along_graph()
+    }
+
+    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry. Failures are failures.
+    fn validate(engine: &mut Engine) {
+        if engine.execution.outcome != Some(Outcome::Passed) {
+            return;
+        }
+        let Engine { exploration, execution, threads, .. } = engine;
+        let Some(checker) = &mut exploration.checker else { return };
+        let threads = &threads[..execution.alive];
+        let mut dropping = threads.iter().filter_map(|thread| thread.dropping);
+        if dropping.any(|dropping| checker.drop_ends(dropping).is_err()) {
+            execution.outcome = Some(Outcome::Discarded(Discarded::Restart));
+            return;
+        }
+        let ended = threads.iter().filter(|thread| thread.state == State::Finished);
+        if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| checker.leader_went_on(thread)) {
+            execution.outcome = Some(Outcome::Asymmetric { thread });
+        } else if !checker.counts() {
+            execution.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
+        }
+    }
+
+    fn schedule(engine: &Engine) -> Schedule {
+        checker(engine).schedule()
+    }
+
+    fn links(engine: &Engine, action: &Action) -> Links {
+        use Action::{Cas, Load, Rmw, Store, Wait};
+        let me = engine.current_id();
+        let checker = checker(engine);
+        let touched = match action {
+            Load { address, .. }
+            | Store { address, .. }
+            | Rmw { address, .. }
+            | Cas { address, .. }
+            | Wait { address, .. } => checker.touched(me, *address),
+            _ => None,
+        };
+        // Where races are looked for, clocks are kept beside the graph.
+        let moment = match engine.exploration.detector {
+            None => checker.moment(me),
+            Some(_) => engine.moment_by_clocks(action),
+        };
+        Links { touched, moment }
+    }
+
+    fn linear_extension(engine: &Engine) -> Option<Vec<u32>> {
+        checker(engine).moments()
+    }
+
+    fn reach_limit(_: &mut Engine) {}
+
+    #[inline(always)]
+    fn tracks_frees(_: &Engine) -> bool {
+        true
+    }
+
+    fn free(engine: &mut Engine, memory: &Range<usize>) {
+        engine.checker().forget(memory);
+        engine.current().dropping.take_if(|dropping| dropping.of_thread && memory.contains(&dropping.count));
+        engine.end_marked_counts(memory);
+    }
+
+    fn forget_checkpoints(engine: &mut Engine) {
+        engine.checker().forget_kept();
+    }
+}
+
+#[inline(always)]
+unsafe fn load<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
+    let AtomicOp { caller, site, location, order, .. } = op;
+    // SAFETY: the caller's.
+    unsafe {
+        if op.is_is_finished(&*engine) {
+            if let Some(handles) = threads::is_finished(engine, caller, location, order) {
+                return handles;
+            }
+            (*engine).exploration.left_out.add(Reason::IsFinished);
+        }
+        match site {
+            Site::RefCountUp => refcounts::count(engine, caller, location, Access::Load, order, site),
+            Site::MarkedCount => refcounts::load_marked(engine, caller, location, order),
+            _ if op.is_scope_end() => {
+                let running = || location.read_volatile().widen() != 0;
+                let running = enter(engine, |engine| threads::end_scope(engine, op.address(), running));
+                T::narrow(running.into())
+            }
+            _ if (*engine).is_trusted(site) => location.read_volatile(),
+            Site::ExpandedRmw => location.read_volatile(),
+            // The lock is free for all that std is to know: the exchange that follows waits until it is.
+            _ if rwlocks::is_taken_at(site) => T::narrow(0),
+            _ => access::access(engine, caller, location, Access::Load, order),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
+    // SAFETY: the caller's.
+    unsafe {
+        match (*engine).is_trusted(op.site) {
+            true => unobserved::access(engine, op),
+            false => access::access(engine, op.caller, op.location, op.label(), op.order),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn read_modify_write<T: Int>(engine: *mut Engine, op: AtomicOp<T>, rmw: Rmw) -> T {
+    let AtomicOp { caller, site, location, order, .. } = op;
+    // SAFETY: the caller's.
+    unsafe {
+        if site.counts_references() {
+            return refcounts::count(engine, caller, location, op.label(), order, site);
+        }
+        if site == Site::MarkedCount {
+            return refcounts::count_marked(engine, caller, location, op.label(), order);
+        }
+        if (*engine).is_trusted(site) {
+            threads::count_handle(engine, &op, rmw);
+            return unobserved::access(engine, op);
+        }
+        if rwlocks::is_given_back(engine, location, op.label()) {
+            let read = rwlocks::unlock(engine, caller, location.cast(), op.label(), order);
+            return T::narrow(read.into());
+        }
+        access::access(engine, caller, location, op.label(), order)
+    }
+}
+
+#[inline(always)]
+unsafe fn compare_exchange<T: Int>(engine: *mut Engine, op: AtomicOp<T>, expected: T, new: T) -> T {
+    let AtomicOp { caller, site, location, order, .. } = op;
+    // SAFETY: the caller's.
+    unsafe {
+        if site.counts_references() {
+            return refcounts::count(engine, caller, location, op.label(), order, site);
+        }
+        if (*engine).is_trusted(site) {
+            return unobserved::access(engine, op);
+        }
+        if let Some([unlocked, locked]) = op.locks_mutex() {
+            let lock = Access::Lock(locked.widen() as u64);
+            access::access::<u32>(engine, caller, location.cast(), lock, order);
+            return unlocked;
+        }
+        if site == Site::ExpandedRmw {
+            return expanded_rmw::attempt(engine, caller, location, [expected, new], order);
+        }
+        if rwlocks::is_taken_at(site) {
+            let shared = new.widen() == 1;
+            if site == Site::RwLockTry {
+                let read = rwlocks::try_lock(engine, caller, location.cast(), shared, order);
+                return T::narrow(read.into());
+            }
+            rwlocks::lock(engine, caller, location.cast(), shared, order);
+            return expected;
+        }
+        access::access(engine, caller, location, op.label(), order)
+    }
+}
+
+/// Takes the step of a fence, which orders nothing under sequential consistency.
+fn take_fence(engine: &mut Engine, order: Order) {
+    if engine.checker().model() == Model::Rc11 {
+        engine.take_other_step(Access::Fence, order, NONE);
+    }
+}
+
+fn checker(engine: &Engine) -> &ModelChecker {
+    engine.exploration.checker.as_ref().expect("the execution follows a graph")
+}
+
+impl Engine {
+    fn checker(&mut self) -> &mut ModelChecker {
+        self.exploration.checker.as_mut().expect("the execution follows a graph")
+    }
+}

@@ -1,0 +1,108 @@
+//! Who goes on along an execution graph.
+
+use super::synthetic::SyntheticLocation;
+use crate::execution::Engine;
+use crate::model_checker::LoopsAtRest;
+use crate::op::{Pending, ThreadId};
+use crate::outcome::{Discarded, Outcome};
+use crate::thread::State;
+use crate::trace::SwitchReason;
+
+/// Events that are added for one thread in a row while others could go on.
+const MOST_ADDED_IN_A_ROW: u32 = 100;
+
+impl Engine {
+    /// Lets the graph say who goes on, though the current thread has no event to add.
+    pub(super) fn reschedule(&mut self) {
+        self.execution.steps += 1;
+        let others = self.execution.runnable.len() > 1;
+        let is_limited =
+            self.execution.steps > self.execution.step_limit || self.exploration.watchdog.expired;
+        if others || is_limited || self.execution.clock.may_wake_somebody() {
+            self.check_limits();
+            self.note_pause();
+            self.current().pending = Pending::NOTHING;
+            self.execution.in_a_row += u32::from(others);
+            let next = self.decide();
+            self.switch_to(next, SwitchReason::Preempted);
+        }
+    }
+
+    /// Who goes on.
+    pub(super) fn next_along_graph(&mut self) -> Option<ThreadId> {
+        loop {
+            let graph = self.exploration.checker.as_mut().expect("the execution follows a graph");
+            if let Some(next) = graph.turn() {
+                if self.threads[..self.execution.alive]
+                    .get(usize::from(next))
+                    .is_some_and(|t| t.state == State::Runnable)
+                {
+                    return Some(next);
+                }
+                if self.time_out(next) {
+                    continue;
+                }
+                let choice = self.checker().made();
+                self.execution.outcome = Some(Outcome::Diverged { choice });
+                return None;
+            }
+            if let Some(next) = graph.must_go_on() {
+                return Some(next);
+            }
+            let current = self.execution.current;
+            let runs = |thread: &ThreadId| graph.can_go_on(*thread);
+            if self.execution.fair.is_some() {
+                let runnable: Vec<ThreadId> = self.execution.runnable.iter().copied().filter(runs).collect();
+                if !runnable.is_empty() {
+                    return self.next_fairly_of(&runnable);
+                }
+            } else {
+                // In which order events are added makes no difference, but a thread might go on for ever.
+                let is_patient = self.execution.in_a_row < MOST_ADDED_IN_A_ROW;
+                let goes_on = self.threads[current as usize].state == State::Runnable && runs(&current);
+                if goes_on && is_patient {
+                    self.execution.in_a_row += 1;
+                    return Some(current);
+                }
+                let mut others = self.execution.runnable.iter().copied().filter(|&thread| thread != current);
+                if let Some(next) = others.find(runs) {
+                    return Some(next);
+                }
+                if goes_on {
+                    self.execution.in_a_row = 0;
+                    return Some(current);
+                }
+            }
+            let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
+            let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
+            if let Some(&next) = self.execution.runnable.iter().find(alone) {
+                graph.let_go(next);
+                return Some(next);
+            }
+            // Loops that give way may have bounds of their own.
+            if let Some(next) = graph.set_free() {
+                return Some(next);
+            }
+            graph.enumerate_blocked_reads();
+            let loops = graph.loops_at_rest();
+            for &thread in &self.execution.runnable {
+                if let Some(address) = graph.awaited(thread) {
+                    let address = SyntheticLocation::in_memory(address);
+                    self.threads[thread as usize].state = State::Lock { address };
+                }
+            }
+            if self.execution.runnable.is_empty() && self.pass_time() {
+                continue;
+            }
+            if self.execution.outcome.is_none() {
+                self.execution.outcome = Some(match loops {
+                    LoopsAtRest::None => self.outcome_at_rest(),
+                    LoopsAtRest::Moving => Outcome::Discarded(Discarded::Blocked),
+                    LoopsAtRest::Stuck => Outcome::Livelock,
+                });
+                self.record_last_waits();
+            }
+            return None;
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! One event of an execution that follows a graph: the thread waits for its turn, asks the model checker for the event, and is
+//! watched for spinloops.
+
+use std::mem;
+use std::ops::RangeInclusive;
+
+use super::synthetic::SyntheticLocation;
+use crate::execution::{Engine, Exploration, blocking};
+use crate::graph::event::{Access, EventId, NONE};
+use crate::model_checker::{Answer, Location, Request};
+use crate::op::{Order, ThreadId};
+use crate::outcome::{Discarded, Outcome};
+use crate::platform::words;
+use crate::spinloop::liveness::State;
+use crate::spinloop::rounds::Round;
+use crate::trace::SwitchReason;
+
+impl Engine {
+    /// Takes a step of the current thread when its turn has come. Returns what it reads, and what memory is to hold.
+    pub(crate) fn take_step(
+        &mut self,
+        access: Access,
+        order: Order,
+        memory: impl Fn() -> Option<Location>,
+        follows: EventId,
+        pc: usize,
+    ) -> (u64, Option<u64>) {
+        self.note_act();
+        let thread = self.execution.current;
+        self.current().polls = 0;
+        self.execution.steps += 1;
+        self.check_limits();
+        self.note_pause();
+        let mut reason = SwitchReason::Preempted;
+        let may_go_round = access.reads() && pc != 0;
+        loop {
+            let next = self.decide();
+            self.switch_watched(next, reason);
+            let location = memory();
+            if may_go_round {
+                self.watch_for_loops(pc, access, location);
+            }
+            let request = Request { thread, access, order, memory: location, follows };
+            let po = self.checker().next_of(thread);
+            match self.checker().request(&request) {
+                Answer::Done { id, .. } if self.begins_here(id) => {}
+                Answer::Done { id, read, write } => {
+                    if self.exploration.detector.is_some() {
+                        self.follow_clocks(id);
+                    }
+                    if !self.execution.clock.is_one() {
+                        self.follow_time(id, follows);
+                    }
+                    let size = location.map_or(8, |at| at.size);
+                    let effect = access.writes(read, size).is_some_and(|written| written != read);
+                    match location.filter(|_| may_go_round && !effect) {
+                        Some(at) => self.has_read_along_graph(pc, access, at.address, read, po),
+                        None if access == Access::Fence => {}
+                        None => self.current().rounds.reset(),
+                    }
+                    return (read, write);
+                }
+                Answer::Waits => reason = SwitchReason::Blocked,
+                Answer::Diverged => {
+                    let choice = self.checker().made();
+                    self.stop(Outcome::Diverged { choice })
+                }
+                Answer::MixedSize => self.stop(Outcome::Unsupported { thread }),
+                Answer::Asymmetric => self.stop(Outcome::Asymmetric { thread }),
+            }
+        }
+    }
+
+    /// The current thread looks at the clock. One that does nothing else for a while waits for a time to come.
+    pub(crate) fn poll_clock(&mut self) {
+        const PATIENCE: u32 = 100;
+        let thread = self.execution.current;
+        self.current().polls += 1;
+        if let Some(more) = self.current().polls.checked_sub(PATIENCE) {
+            let later = self.time() + (1_000 << more.min(30));
+            self.execution.clock.has_waited(thread, later);
+        }
+    }
+
+    /// The current thread has made an event: it is not earlier for it than for whoever made what the event shows.
+    fn follow_time(&mut self, id: EventId, follows: EventId) {
+        let event = *self.checker().event(id);
+        match event.access {
+            Access::Spawn(child) => self.execution.clock.follow_thread(child, event.thread),
+            Access::Join(other) => self.execution.clock.follow_thread(event.thread, other),
+            _ => {}
+        }
+        let source = if event.rf == NONE { follows } else { event.rf };
+        self.execution.clock.follow_event(event.thread, id, source);
+    }
+
+    /// Switches to a thread. What others do to memory meanwhile is not the doing of the current thread.
+    fn switch_watched(&mut self, next: ThreadId, reason: SwitchReason) {
+        if next == self.execution.current {
+            return;
+        }
+        if self.current().rounds.are_watched() {
+            let memory = self.own_memory();
+            self.current().rounds.leaves(memory);
+        }
+        self.switch_to(next, reason);
+        if self.current().rounds.are_watched() {
+            let memory = self.own_memory();
+            self.current().rounds.finds(memory);
+        }
+    }
+
+    /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
+    fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
+        if at.is_some_and(|at| self.learns_from_round(pc, access, at.address)) {
+            self.stop(Outcome::Discarded(Discarded::Repeat));
+        }
+    }
+
+    /// Whether something is learned from a round that the current thread may have made.
+    fn learns_from_round(&mut self, pc: usize, access: Access, address: usize) -> bool {
+        let thread = self.execution.current;
+        if !self.current().rounds.came_by(pc, address)
+            || !self.checker().is_beyond()
+            || self.checker().is_free(thread)
+        {
+            return false;
+        }
+        let state = self.state_at(pc, access);
+        let rounds = mem::take(&mut self.current().rounds);
+        let Engine { exploration, execution, threads, .. } = self;
+        let Exploration { liveness, checker, borrowed, pages, .. } = exploration;
+        let alive = &execution.alive;
+        let graph = checker.as_mut().expect("the execution follows a graph");
+        let is_held = |range: &RangeInclusive<usize>| {
+            let threads = threads[..*alive].iter();
+            let others = threads.clone().filter(|other| other.id != thread);
+            let stacks = others.map(|other| other.stack.used_from(other.context));
+            let locals = threads.map(|thread| thread.lender.thread_locals());
+            let memory = blocking::memory_of(borrowed, pages.as_ref(), *alive);
+            memory.chain(stacks).chain(locals).any(|memory| words::holds(memory, range))
+        };
+        let round = rounds.look(pc, address, &state, |one, other| {
+            // What others write to a place on the stack is read as an event.
+            liveness.same(one, other, |byte| graph.is_place(byte), &is_held)
+        });
+        let again = match round {
+            Round::None => false,
+            Round::Perhaps { po } => graph.learns_loop(pc, thread, po),
+            Round::Since { po, vain, proven } => {
+                graph.assume_spin(thread, [po, vain], proven, || liveness.innermost_loop(pc))
+            }
+        };
+        self.current().rounds = rounds;
+        again
+    }
+
+    /// A hash of all memory that the current thread can change besides its stack.
+    fn own_memory(&mut self) -> u64 {
+        let thread_locals = self.current().lender.thread_locals();
+        self.memory().wrapping_add(words::hash_memory(thread_locals))
+    }
+
+    fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
+        let thread = self.execution.current;
+        // Where the thread is known to have an effect before long, it does not go round.
+        let is_loop = self.checker().is_loop(pc) && !self.checker().will_not_wait(thread, po);
+        let state = if is_loop { Some(self.state_at(pc, access)) } else { None };
+        self.current().rounds.has_read(pc, address, value, po, state);
+    }
+
+    /// The state of the current thread, which is about to make this access or has just made it.
+    fn state_at(&mut self, pc: usize, access: Access) -> State {
+        let memory = self.own_memory();
+        let changes = self.current().rounds.changes(memory);
+        let call = match access {
+            Access::Rmw(_, operand) => operand,
+            Access::Cas { expected, new, .. } => expected.rotate_left(32) ^ new,
+            _ => 0,
+        };
+        let thread = self.current();
+        State::of_current(pc, &thread.registers, thread.stack.top(), call, changes)
+    }
+
+    /// Takes a step that touches no memory.
+    pub(crate) fn take_other_step(&mut self, access: Access, order: Order, follows: EventId) {
+        self.take_step(access, order, || None, follows, 0);
+    }
+
+    /// Takes a step that goes on in one of so many ways, and says in which.
+    pub(in crate::semantics) fn take_choice(&mut self, ways: u16) -> u16 {
+        self.take_step(Access::Choose(ways), Order::Relaxed, || None, NONE, 0).0 as u16
+    }
+
+    /// Whether the wait that the current thread begins ends at its deadline, whatever others do. A wait that ends later in the same way
+    /// is no different to anybody. That is tried a few times for each thread, because loops may wait for ever.
+    pub(crate) fn times_out_early(&mut self, deadline: u64) -> bool {
+        const MOST: u8 = 2;
+        if !self.exploration.limits.also.timeouts || self.current().early_timeouts == MOST {
+            self.note_timeout(false);
+            return false;
+        }
+        let early = self.take_choice(2) == 1;
+        if early {
+            self.current().early_timeouts += 1;
+            let thread = self.execution.current;
+            // Whoever looks at the clock then finds that the time is over.
+            self.execution.clock.has_waited(thread, deadline + 1);
+        }
+        early
+    }
+
+    /// Takes a step at something that threads share besides memory. Returns the number of the event.
+    pub(crate) fn take_shared_step(&mut self, shared: SyntheticLocation, access: Access) -> EventId {
+        self.take_shared_read(shared, access, Order::AcqRel);
+        self.checker().made() as EventId - 1
+    }
+
+    /// The same, for what the step reads.
+    pub(crate) fn take_shared_read(
+        &mut self,
+        shared: SyntheticLocation,
+        access: Access,
+        order: Order,
+    ) -> u64 {
+        self.take_step(access, order, || Some(shared.location()), NONE, 0).0
+    }
+
+    /// A load of something shared by code that may do so in a loop, in a call that returns to `pc`.
+    pub(crate) fn take_shared_load(&mut self, shared: SyntheticLocation, order: Order, pc: usize) -> u64 {
+        self.take_step(Access::Load, order, || Some(shared.location()), NONE, pc).0
+    }
+}

@@ -1,0 +1,405 @@
+//! Executions as interleavings: the strategy chooses who goes on at every scheduling point, and memory holds the newest values.
+//!
+//! Every operation begins with a scheduling point, [`Engine::point`]. The order of the steps that follow is that of [`access`].
+
+mod futex;
+mod mutex;
+mod scheduling;
+mod spin;
+mod std_calls;
+
+use std::ops::Range;
+
+use super::unobserved::{self, access_of, remember};
+use super::{AtomicKind, AtomicOp, Semantics, StdCall, enter};
+use crate::detect::fault::AccessKind;
+use crate::execution::Engine;
+use crate::happens_before::clock::Time;
+use crate::left_out::Reason;
+use crate::op::{Caller, Effect, Int, Order, Pending, Rmw, ThreadId};
+use crate::outcome::Outcome;
+use crate::schedule::{ALL_POINTS, Schedule};
+use crate::site::Site;
+use crate::spinloop::watch::{CLOCK, GIVING_WAY, Read};
+use crate::thread::{Start, State, Wake};
+use crate::trace::{Action, Links, SwitchReason};
+
+/// Interleavings that a strategy chooses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interleaving;
+
+impl Semantics for Interleaving {
+    #[inline(always)]
+    unsafe fn atomic<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
+        // SAFETY: the caller's.
+        unsafe {
+            if op.is_is_finished(&*engine) {
+                (*engine).exploration.left_out.add(Reason::IsFinished);
+            }
+            if is_unobserved(&*engine, &op) {
+                if op.is_scope_end() {
+                    unobserved::reach(engine, op.location);
+                    let running = op.location.read_volatile();
+                    let scope = std_calls::scope_of(op.address());
+                    enter(engine, |engine| engine.remember_scope_end(scope));
+                    return running;
+                }
+                if matches!(op.kind, AtomicKind::Rmw(Rmw::Add, _)) && op.site == Site::ThreadBookkeeping {
+                    enter(engine, |engine| engine.note_handle_count(op.address()));
+                }
+                return unobserved::access(engine, op);
+            }
+            if let Some([unlocked, locked]) = op.locks_mutex() {
+                let word = op.location.cast();
+                enter(engine, |engine| mutex::lock(engine, word, locked.widen() as u32, op.order));
+                return unlocked;
+            }
+            if op.site == Site::ExpandedRmw && matches!(op.kind, AtomicKind::Load) {
+                unobserved::reach(engine, op.location);
+                return op.location.read_volatile();
+            }
+            enter(engine, |engine| access(engine, op))
+        }
+    }
+
+    /// A compare-exchange that fails is sequentially consistent if one that succeeds is, because that is what compilers make of it,
+    /// on every machine.
+    #[inline]
+    fn exchange_orders(_: &Engine, [success, failure]: [Order; 2]) -> [Order; 2] {
+        [success, if success == Order::SeqCst { success } else { failure }]
+    }
+
+    /// Under sequential consistency a fence has no effect and is no scheduling point; it is recorded because people look for it,
+    /// except where a reference count uses it. In weak memory the sequentially consistent fences have an order of their own, which is
+    /// worth choosing.
+    #[inline(always)]
+    unsafe fn fence(engine: *mut Engine, _: Caller, order: Order) {
+        // SAFETY: the caller's.
+        unsafe {
+            remember(engine, |engine| {
+                if order == Order::SeqCst && engine.is_weak() {
+                    engine.point(Pending::NOTHING);
+                }
+                engine.remember_fence(order);
+            });
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
+        // SAFETY: the caller's.
+        unsafe {
+            if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
+                enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+            }
+        }
+    }
+
+    fn membarrier(engine: &mut Engine) {
+        engine.remember_fences_of_all();
+    }
+
+    fn spawn(engine: &mut Engine, start: Start, made: impl FnOnce(ThreadId)) -> ThreadId {
+        let thread = engine.make_thread(start);
+        made(thread);
+        engine.remember_spawn(thread);
+        engine.record(|| Action::Spawn { thread });
+        engine.current().spin.reset();
+        engine.point(Pending::NOTHING);
+        thread
+    }
+
+    fn begin_thread(_: &mut Engine) {}
+
+    fn end_thread(_: &mut Engine) {}
+
+    fn join(engine: &mut Engine, thread: ThreadId) {
+        engine.remember_join(thread);
+    }
+
+    fn detach(_: &mut Engine, _: ThreadId) {}
+
+    fn panics(_: &mut Engine) {}
+
+    unsafe fn futex_wait(
+        engine: &mut Engine,
+        word: *const u32,
+        expected: u32,
+        mask: u32,
+        deadline: Option<u64>,
+    ) -> Option<Wake> {
+        // SAFETY: the caller's.
+        unsafe { futex::wait(engine, word, expected, mask, deadline) }
+    }
+
+    fn futex_wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+        futex::wake(engine, address, count, mask)
+    }
+
+    fn futex_requeue(engine: &mut Engine, from: usize, to: usize, wake: u32, requeue: u32) -> (u32, u32) {
+        futex::requeue(engine, from, to, wake, requeue)
+    }
+
+    unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
+        // SAFETY: the caller's.
+        unsafe { std_calls::std_call(engine, call) }
+    }
+
+    unsafe fn begin_once(engine: &mut Engine, once: *mut u32, _: *mut u32) -> *mut u32 {
+        engine.point(Pending::NOTHING);
+        engine.remember_unseen_synchronisation();
+        once
+    }
+
+    unsafe fn end_once(_: &mut Engine, _: *mut u32, _: *mut u32) {}
+
+    unsafe fn wait_once(engine: &mut Engine, once: *mut u32, _: *mut u32, _: bool, _: [u32; 2]) -> *mut u32 {
+        engine.point(Pending::NOTHING);
+        engine.remember_unseen_synchronisation();
+        once
+    }
+
+    fn yield_now(engine: &mut Engine, pc: usize) {
+        engine.count_step();
+        engine.has_read(Read { pc, address: GIVING_WAY, value: 0 });
+        if engine.exploration.limits.prove_spins {
+            // A thread that yields may be waiting for those who then go on: that is to be seen.
+            return engine.point(Pending::NOTHING);
+        }
+        if engine.execution.runnable.len() > 1 || engine.execution.clock.may_wake_somebody() {
+            engine.note_pause();
+            engine.current().pending = Pending::NOTHING;
+            engine.execution.is_yielding = true;
+            let next = engine.decide();
+            engine.execution.is_yielding = false;
+            engine.switch_to(next, SwitchReason::Yielded);
+        }
+    }
+
+    fn sleep_until(engine: &mut Engine, deadline: u64) {
+        let me = engine.current_id();
+        let is_explored = engine.execution.clock.is_nearly(deadline);
+        engine.note_timeout(is_explored);
+        engine.execution.clock.sleep(me, deadline);
+        engine.block(State::Sleeping, SwitchReason::Sleeping);
+    }
+
+    /// Asking again and again is a way to wait, so the answer counts as a read of a location that only time changes.
+    fn read_clock(engine: &mut Engine, pc: usize) {
+        let now = engine.time();
+        engine.has_read(Read { pc, address: CLOCK, value: now });
+    }
+
+    fn choose(engine: &mut Engine, alternatives: u16) -> u16 {
+        let choice = engine
+            .exploration
+            .strategy
+            .choose_reads_from(alternatives.into(), engine.execution.mo_offsets.len());
+        if choice >= usize::from(alternatives) {
+            engine.stop(Outcome::Diverged { choice: engine.execution.schedule.len() });
+        }
+        if let Some(log) = &mut engine.exploration.choice_log {
+            log.note_reads_from(choice, alternatives.into());
+        }
+        engine.execution.mo_offsets.push(choice as u16);
+        choice as u16
+    }
+
+    fn begin_operation(engine: &mut Engine, _: usize, _: usize, first: bool) -> Option<u32> {
+        // When a thread starts, that it was chosen to is the choice.
+        if !first {
+            engine.point(Pending::NOTHING);
+        }
+        None
+    }
+
+    fn end_operation(_: &mut Engine, _: usize, _: usize, _: u32) -> Option<u32> {
+        None
+    }
+
+    unsafe fn signal(_: &mut Engine, _: *mut u32) -> bool {
+        false
+    }
+
+    unsafe fn await_signal(_: &mut Engine, _: *mut u32) -> bool {
+        false
+    }
+
+    fn has_no_real_time(engine: &Engine) -> bool {
+        engine.is_weak()
+    }
+
+    fn seen_of(engine: &Engine, thread: ThreadId) -> Option<u32> {
+        let memory = engine.execution.memory.as_ref()?;
+        Some(memory.sync.view(engine.current_id()).clock.get(thread))
+    }
+
+    fn begin(engine: &mut Engine, body: *mut dyn FnMut()) {
+        engine.make_thread(Start::Root(body));
+    }
+
+    fn next_thread(engine: &mut Engine) -> Option<ThreadId> {
+        engine.next_by_strategy()
+    }
+
+    fn validate(_: &mut Engine) {}
+
+    fn schedule(engine: &Engine) -> Schedule {
+        let mark = engine.exploration.limits.claims_all.then_some(ALL_POINTS);
+        Schedule {
+            threads: mark.into_iter().chain(engine.execution.schedule.iter().copied()).collect(),
+            mo_offsets: engine.execution.mo_offsets.clone(),
+            ..Schedule::default()
+        }
+    }
+
+    fn links(engine: &Engine, action: &Action) -> Links {
+        use Action::{Cas, Load, Rmw, Store};
+        let memory = engine.execution.memory.as_ref();
+        // A wait looks at memory itself.
+        let is_access = matches!(action, Load { .. } | Store { .. } | Rmw { .. } | Cas { .. });
+        let touched = memory.filter(|_| is_access).and_then(|memory| memory.latest());
+        Links { touched, moment: engine.moment_by_clocks(action) }
+    }
+
+    fn linear_extension(_: &Engine) -> Option<Vec<u32>> {
+        panic!("raddle: an interleaving is asked for the order of its graph, which is a bug of Raddle");
+    }
+
+    fn reach_limit(engine: &mut Engine) {
+        engine.exploration.left_out.add(Reason::LongExecutions);
+    }
+
+    #[inline(always)]
+    fn tracks_frees(_: &Engine) -> bool {
+        false
+    }
+
+    fn free(_: &mut Engine, _: &Range<usize>) {}
+
+    fn forget_checkpoints(_: &mut Engine) {}
+}
+
+/// Whether the access is no scheduling point. `Arc::get_mut` locks a count by the highest value, and `Arc::downgrade` waits until it is
+/// free: such a load is one.
+#[inline(always)]
+unsafe fn is_unobserved<T: Int>(engine: &Engine, op: &AtomicOp<T>) -> bool {
+    // SAFETY: the caller's: the location is valid.
+    let waits = || {
+        op.site == Site::RefCountUp
+            && matches!(op.kind, AtomicKind::Load)
+            && unsafe { op.location.read_volatile() }.widen() == usize::MAX as u128
+    };
+    engine.is_trusted(op.site) && !waits()
+}
+
+/// An atomic access, step by step.
+#[inline(always)]
+fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
+    let place = op.place();
+    // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first attempt is a scheduling
+    // point; if the value was out of date, the second attempt follows at once and succeeds.
+    let is_expanded = op.site == Site::ExpandedRmw && matches!(op.kind, AtomicKind::Cas { .. });
+    let is_retry = is_expanded && std::mem::take(&mut engine.current().in_expanded_rmw);
+    // 1. Others may go first.
+    if !is_retry {
+        let effect = if matches!(op.kind, AtomicKind::Load) { Effect::Read } else { Effect::Write };
+        engine.point(Pending { address: op.address(), effect });
+    }
+    // 2. The memory must be there.
+    let time = engine.reach(place, op.access_kind());
+    // SAFETY: the location is valid, and one OS thread runs all virtual threads, so that plain accesses are atomic; they are
+    // volatile because the compiler must not move them over a switch.
+    let newest = unsafe { op.location.read_volatile() };
+    if let AtomicKind::Cas { expected, .. } = op.kind
+        && is_expanded
+        && newest != expected
+    {
+        engine.current().in_expanded_rmw = true;
+        return newest;
+    }
+    // 3. The memory model says which value the access reads, and whether its own is the newest.
+    let (read, written) = values(engine, &op, newest);
+    // 4. The effect.
+    if let Some(value) = written {
+        // SAFETY: as above.
+        unsafe { op.location.write_volatile(value) };
+    }
+    // 5. The record.
+    let newest_then = match op.kind {
+        AtomicKind::Store(value) if written.is_some() => value,
+        _ => newest,
+    };
+    engine.record(|| op.action(read, newest_then));
+    // 6. Races.
+    let kind = match op.kind {
+        AtomicKind::Cas { .. } if written.is_none() => AccessKind::AtomicRead,
+        _ => op.access_kind(),
+    };
+    engine.accessed(place, op.site, kind, op.caller, time);
+    // 7. Spinloops: of this thread, and of those who wait for the value.
+    match (op.kind, written) {
+        (_, Some(value)) => wrote(engine, op.caller, op.address(), read, value),
+        (AtomicKind::Store(_), None) => engine.current().spin.reset(),
+        (_, None) => has_read(engine, op.caller, op.address(), read, newest),
+    }
+    read
+}
+
+/// The value that an access reads, and the one that memory is to hold then, if it changes.
+#[inline(always)]
+fn values<T: Int>(engine: &mut Engine, op: &AtomicOp<T>, newest: T) -> (T, Option<T>) {
+    if !engine.remembers() {
+        return (newest, op.written(newest));
+    }
+    let access = access_of(engine, op.site, op.location, op.order, newest);
+    match op.kind {
+        AtomicKind::Load => (T::narrow(engine.remember_load(access)), None),
+        AtomicKind::Store(value) => {
+            let is_newest = engine.remember_store(access, value.widen());
+            (newest, is_newest.then_some(value))
+        }
+        AtomicKind::Rmw(rmw, operand) => {
+            let written = newest.apply(rmw, operand);
+            engine.remember_rmw(access, written.widen());
+            (newest, Some(written))
+        }
+        AtomicKind::Cas { expected, new, failure } => {
+            let values = [expected.widen(), new.widen()];
+            let read = T::narrow(engine.remember_exchange(access, failure, values));
+            (read, (read == expected).then_some(new))
+        }
+    }
+}
+
+/// The current thread has read. A thread that sees an older value does not wait: it will see a newer one.
+#[inline(always)]
+fn has_read<T: Int>(engine: &mut Engine, caller: Caller, address: usize, value: T, newest: T) {
+    if value == newest {
+        engine.has_read(Read { pc: caller.pc, address, value: value.widen() as u64 });
+    } else {
+        engine.current().spin.reset();
+    }
+}
+
+/// The current thread has written. A write that changes nothing, such as the swap of a spin lock that is taken, is a read to
+/// those who wait.
+#[inline(always)]
+fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T, after: T) {
+    if before != after {
+        engine.has_written(address);
+    } else {
+        engine.current().spin.wrote_the_same();
+        engine.has_read(Read { pc: caller.pc, address, value: after.widen() as u64 });
+    }
+}
+
+impl Engine {
+    /// The clock of the current thread at its latest event, and that of all threads as it knows them, if clocks are kept.
+    pub(super) fn moment_by_clocks(&self, action: &Action) -> Option<(Time, Vec<Time>)> {
+        let me = self.current_id();
+        let clock = &self.execution.memory.as_ref()?.sync.view(me).clock;
+        let times = (0..self.execution.alive as ThreadId).map(|thread| clock.get(thread)).collect();
+        Some((clock.get(me) - Time::from(action.releases()), times))
+    }
+}

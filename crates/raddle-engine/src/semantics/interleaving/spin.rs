@@ -1,0 +1,61 @@
+//! Threads that spin: they are suspended until another thread writes to a location that they read.
+
+use crate::execution::Engine;
+use crate::left_out::Reason;
+use crate::spinloop::watch::Read;
+use crate::thread::{State, Wake};
+use crate::trace::SwitchReason;
+
+impl Engine {
+    /// The current thread has read something without effect: it may be going in circles.
+    #[inline]
+    pub(crate) fn has_read(&mut self, read: Read) {
+        if self.current().spin.read(read) {
+            self.spin(read);
+        }
+    }
+
+    /// The current thread has changed the value at `address`.
+    #[inline]
+    pub(crate) fn has_written(&mut self, address: usize) {
+        self.current().spin.reset();
+        if !self.execution.spinners.is_empty() {
+            self.release_spinners_of(address);
+        }
+    }
+
+    #[cold]
+    pub(super) fn spin(&mut self, read: Read) {
+        if self.execution.memory_of_round.is_some()
+            || self.exploration.limits.prove_spins
+            || self.exploration.limits.claims_all
+        {
+            let top = self.current().stack.top();
+            let state = crate::platform::unwind::machine_state(read.pc, top);
+            self.current().spin.round_ended(state);
+        }
+        if self.exploration.limits.prove_spins && !self.current().spin.stuck {
+            return;
+        }
+        if self.exploration.limits.claims_all && !self.current().spin.is_proven() {
+            if self.current().spin.may_be_proven() {
+                return;
+            }
+            self.exploration.left_out.add(Reason::LongExecutions);
+        }
+        let me = self.execution.current;
+        self.execution.spinners.push(me);
+        self.block(State::Spinning, SwitchReason::Spinning);
+    }
+
+    #[cold]
+    pub(super) fn release_spinners_of(&mut self, address: usize) {
+        for index in (0..self.execution.spinners.len()).rev() {
+            let spinner = self.execution.spinners[index];
+            if self.threads[spinner as usize].spin.watched().any(|read| read.address == address) {
+                self.threads[spinner as usize].spin.reset();
+                self.unblock(spinner, Wake::Woken);
+            }
+        }
+    }
+}

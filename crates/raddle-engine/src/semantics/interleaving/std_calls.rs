@@ -1,0 +1,56 @@
+//! Functions of std that are not instrumented, in interleavings: each runs as it is, after a scheduling point. What such a function
+//! does before it enters the kernel is one step.
+
+use crate::execution::Engine;
+use crate::isolate::heap;
+use crate::op::{Order, Pending};
+use crate::semantics::StdCall;
+use crate::semantics::unobserved::access_of;
+use crate::site::Site;
+
+/// A call: see [`Semantics::std_call`](crate::semantics::Semantics::std_call).
+///
+/// # Safety
+/// The objects of the call must be what it says.
+pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
+    match call {
+        StdCall::EnterScope { .. } => return None,
+        StdCall::LeaveScope { count, .. } => {
+            engine.note_left();
+            engine.remember_leave(scope_of(count.addr()));
+            return None;
+        }
+        StdCall::Lock { word } => {
+            engine.point_of_lock(word);
+            if engine.remembers() {
+                engine.remember_rmw(access_of(engine, Site::MutexLock, word, Order::Acquire, 0), 1);
+            }
+            // Compiled code that locks and unlocks it on its own is not seen.
+            engine.remember_unseen_synchronisation();
+            return None;
+        }
+        _ => {}
+    }
+    engine.point(Pending::NOTHING);
+    engine.current().in_condvar_wait = matches!(call, StdCall::CondvarWait { .. });
+    if let StdCall::Park { by_user: true, .. } = call
+        && engine.wakes_spuriously()
+    {
+        return Some(0);
+    }
+    engine.remember_unseen_synchronisation();
+    if let StdCall::CondvarWait { mutex, .. } = call
+        && engine.remembers()
+    {
+        // SAFETY: the caller's. The call unlocks the mutex unseen; what others find there is nothing new if it was so before.
+        let held = unsafe { mutex.read_volatile() };
+        engine.remember_store(access_of(engine, Site::Std, mutex, Order::Release, held), 0);
+    }
+    None
+}
+
+/// The address by which a scope is known. A scope counts its threads in a block of its own, so any address in the block tells which
+/// scope it is.
+pub(super) fn scope_of(address: usize) -> usize {
+    heap::block_of(address).map_or(address, |block| block.start)
+}
