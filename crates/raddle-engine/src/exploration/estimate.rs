@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::{Found, Search, SearchReport};
 use crate::execution::Judge;
-use crate::model_checker::ModelChecker;
 
 /// Events of a search before it is first estimated: what ends sooner needs no estimate. Then again after each so many times more,
 /// up to this many: by then it is known, or will not be.
@@ -57,9 +56,9 @@ impl Search<'_> {
     /// Whether it is time for an estimate. When half of what a search may cost is spent, it has to be known whether it may cost
     /// more.
     pub(super) fn wants_estimate(&self, due: u64, events: u64, is_half_spent: bool) -> bool {
-        let Some(graphs) = self.graphs() else { return false };
+        let Some(checker) = self.checker() else { return false };
         let has_to_know = is_half_spent && self.config.reach.is_some() && due == FIRST;
-        has_to_know || (events >= due && due <= LAST && !graphs.is_well_estimated())
+        has_to_know || (events >= due && due <= LAST && !checker.is_well_estimated())
     }
 
     /// Estimates how large the search is by executions that are not part of it. Returns the failure, if one of them fails.
@@ -73,41 +72,35 @@ impl Search<'_> {
             |made: &SearchReport| made.steps < FIRST / PART || made.steps_made < report.steps_made / PART;
         let mut made = SearchReport::default();
         let mut failure = None;
-        self.graphs()?.begin_descents(self.config.seed);
-        while failure.is_none() && may_go_on(&made) && !self.graphs()?.is_well_estimated() {
-            self.graphs()?.begin();
+        self.checker()?.begin_descents(self.config.seed);
+        while failure.is_none() && may_go_on(&made) && !self.checker()?.is_well_estimated() {
+            self.checker()?.begin();
             made.executions = 1;
             failure = self.execute_here(body, judge, report.executions, &mut made);
             if made.executions > 0 {
-                self.graphs()?.arrives();
+                self.checker()?.arrives();
             }
             if std::mem::take(&mut made.anew) {
                 (report.executions, report.blocked, report.anew) = (0, 0, true);
             }
         }
         report.executions += u64::from(failure.is_some());
-        self.graphs()?.end_descents();
+        self.checker()?.end_descents();
         failure
     }
 
     /// About how many executions the search has, if it is known.
     pub(super) fn estimated(&self) -> Option<u64> {
-        self.graphs()?.estimate().map(|estimate| estimate.round() as u64)
+        self.checker()?.estimate().map(|estimate| estimate.round() as u64)
     }
 
     /// What the estimate says about the end of the search, which has made so many executions.
     pub(super) fn prospect(&self, executions: u64, elapsed: Duration) -> Prospect {
-        let estimate = self.graphs().and_then(|graphs| graphs.estimate());
+        let estimate = self.checker().and_then(|checker| checker.estimate());
         match (self.config.reach, estimate) {
             (Some(reach), Some(estimate)) => reach.prospect(estimate, executions, elapsed),
             _ => Prospect::Unsure,
         }
-    }
-
-    #[allow(clippy::mut_from_ref, reason = "the engine is not part of the search, which only points to it")]
-    fn graphs(&self) -> Option<&mut ModelChecker> {
-        // SAFETY: the engine lives as long as `self`; references end with each statement.
-        unsafe { (*self.engine).exploration.checker.as_deref_mut() }
     }
 }
 

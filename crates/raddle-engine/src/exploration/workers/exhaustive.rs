@@ -108,7 +108,7 @@ impl WorkerPool {
     }
 
     /// Tells the others what an estimate says.
-    pub(crate) fn hear(&self, prospect: Prospect) {
+    pub(crate) fn announce(&self, prospect: Prospect) {
         match prospect {
             Prospect::Near => self.shared.end_is_near.store(true, SeqCst),
             Prospect::Unsure => {}
@@ -205,7 +205,7 @@ impl WorkerPool {
         }
         match (failed, lesson) {
             (Some(RemoteOutcome { schedule, .. }), _) => Left::Failed(schedule),
-            (None, Some(lesson)) => Left::MustBeginAnew(lesson),
+            (None, Some(lesson)) => Left::MustRestart(lesson),
             (None, None) => Left::Done(self.kinds.open()),
         }
     }
@@ -235,5 +235,5 @@ pub(crate) enum Left {
     /// With a failing execution, which this makes again.
     Failed(Schedule),
     /// Too early: more has to be known.
-    MustBeginAnew(Refinement),
+    MustRestart(Refinement),
 }

@@ -43,7 +43,7 @@ impl Search<'_> {
         let failed = shared.failed.load(SeqCst);
         if failed == u64::MAX {
             report.executions += shared.executions.load(SeqCst);
-            report.failure = self.hear(mail.open(), body, judge);
+            report.failure = self.count_remote(mail.open(), body, judge);
         } else {
             report.executions = failed + 1;
             // SAFETY: the engine lives as long as `self`.

@@ -1,0 +1,159 @@
+//! Executions that are made again, by their schedules.
+
+use std::mem;
+
+use super::outcomes::RemoteOutcome;
+use super::{Found, Search, ThreadReport};
+use crate::execution::Judge;
+use crate::model_checker::ModelChecker;
+use crate::outcome::{Discarded, Outcome};
+use crate::platform::global::GLOBAL;
+use crate::schedule::Schedule;
+use crate::strategy::Scripted;
+use crate::trace::{Namer, Trace};
+
+impl Search<'_> {
+    /// Makes the execution of a schedule again, without recording it.
+    pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Found {
+        // SAFETY: the engine lives as long as `self`.
+        unsafe {
+            let graphs = (*self.engine).exploration.checker.take();
+            if graphs.is_some() {
+                let scripted = ModelChecker::scripted(self.config.memory, schedule.clone());
+                (*self.engine).exploration.checker = Some(Box::new(scripted));
+            }
+            let script = || Box::new(Scripted::new(schedule.clone()));
+            let strategy = mem::replace(&mut (*self.engine).exploration.strategy, script());
+            let random = (*self.engine).follow(schedule);
+            let mut outcome = Outcome::Discarded(Discarded::Repeat);
+            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_learned_of_sharing()
+            {
+                (*self.engine).exploration.strategy = script();
+                if let Some(script) = &mut (*self.engine).exploration.checker {
+                    script.begin();
+                }
+                if let Some(trace) = &mut (*self.engine).exploration.trace {
+                    trace.clear();
+                }
+                outcome = self.execute(body, judge);
+            }
+            (*self.engine).exploration.strategy = strategy;
+            (*self.engine).follow_no_more(random);
+            let found = self.found(outcome, 0);
+            (*self.engine).exploration.checker = graphs;
+            found
+        }
+    }
+
+    /// The failure of the execution that has just been made, if it fails: perhaps only when it is made again, because only now it is
+    /// known which lines of stacks threads share.
+    pub(super) fn failure(
+        &mut self,
+        outcome: Outcome,
+        execution: u64,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> Option<Found> {
+        // The search, not the execution, may have come to its end.
+        let is_final = !matches!(
+            outcome,
+            Outcome::Asymmetric { .. } | Outcome::Unsupported { .. } | Outcome::Diverged { .. }
+        );
+        let failure = (outcome != Outcome::Passed).then(|| self.found(outcome, execution));
+        // SAFETY: the engine lives as long as `self`.
+        let has_learned = unsafe { (*self.engine).has_learned_of_sharing() };
+        if !has_learned || !is_final {
+            return failure;
+        }
+        // SAFETY: as above.
+        let schedule = unsafe { (*self.engine).choices() };
+        let again = Found { execution, ..self.rerun(&schedule, body, judge) };
+        if again.outcome == Outcome::Passed { failure } else { Some(again) }
+    }
+
+    /// Makes the execution of a schedule again and records what happens.
+    ///
+    /// Recording takes long, so the execution's time is only limited if it is the limit that is to be seen.
+    pub fn replay(
+        &mut self,
+        schedule: &Schedule,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        trace: Trace,
+        namer: Namer,
+        limit_time: bool,
+    ) -> (Found, Trace) {
+        // SAFETY: the engine lives as long as `self`.
+        unsafe {
+            (*self.engine).exploration.trace = Some(trace);
+            GLOBAL.wants_allocations.set(true);
+            let max_ticks = (*self.engine).exploration.limits.max_ticks;
+            if !limit_time {
+                (*self.engine).exploration.limits.max_ticks = u32::MAX;
+            }
+            (*self.engine).exploration.namer = Some(namer);
+            let found = self.rerun(schedule, body, judge);
+            GLOBAL.wants_allocations.set(self.config.races);
+            (*self.engine).exploration.namer = None;
+            (*self.engine).exploration.limits.max_ticks = max_ticks;
+            let trace = (*self.engine).exploration.trace.take().expect("set above");
+            (found, trace)
+        }
+    }
+
+    pub(super) fn found(&self, outcome: Outcome, execution: u64) -> Found {
+        // SAFETY: the engine lives as long as `self`.
+        let engine = unsafe { &*self.engine };
+        let threads = engine.threads[..engine.execution.alive].iter();
+        let outcome = match (&engine.exploration.checker, outcome) {
+            (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.number_of(thread)),
+            (None, outcome) => outcome,
+        };
+        Found {
+            outcome,
+            execution,
+            schedule: engine.choices(),
+            steps: engine.execution.steps,
+            panic: engine.execution.panic.clone(),
+            threads: threads
+                .map(|thread| ThreadReport {
+                    name: thread.name.clone(),
+                    state: thread.state,
+                    panicked: thread.panicked,
+                    paused_at: thread.paused_at.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Counts the execution that was made, if it is of a kind.
+    pub(super) fn count_kind(&mut self) {
+        // SAFETY: the engine lives as long as `self`.
+        let engine = unsafe { &*self.engine };
+        if let Some(kind) = engine.execution.kind.take() {
+            self.kinds.add(kind, 1, || engine.choices());
+        }
+    }
+
+    /// Finds out of which kinds the executions are that other processes made, by making one of each again. Returns one that ends
+    /// otherwise here.
+    pub(super) fn count_remote(
+        &mut self,
+        outcomes: Vec<RemoteOutcome>,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> Option<Found> {
+        for RemoteOutcome { count, schedule } in outcomes {
+            let found = self.rerun(&schedule, body, judge);
+            if found.outcome != Outcome::Passed {
+                let outcome = Outcome::Diverged { choice: schedule.threads.len() };
+                return Some(Found { outcome, schedule, ..found });
+            }
+            // SAFETY: the engine lives as long as `self`.
+            if let Some(kind) = unsafe { (*self.engine).execution.kind.take() } {
+                self.kinds.add(kind, count, || schedule);
+            }
+        }
+        None
+    }
+}

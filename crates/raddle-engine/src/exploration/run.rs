@@ -1,0 +1,353 @@
+//! The loop of a search: executions until one fails, there are no more, or the budget is spent.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::time::Instant;
+
+use super::estimate::{self, Prospect};
+use super::workers::exhaustive::{Forked, Left, WorkerPool};
+use super::workers::isolated;
+use super::{Effort, Found, Progress, Search, SearchReport};
+use crate::execution::{ChildResult, ChoiceLog, Judge};
+use crate::interface::signals;
+use crate::left_out::Reason;
+use crate::outcome::{Discarded, Outcome};
+
+/// How often progress is told, in ticks of the watchdog.
+const TICKS_OF_PROGRESS: u64 = (250 / signals::TICK_MS) as u64;
+
+/// A search while it runs, in one process.
+struct Run<'r, 's, 'a> {
+    search: &'r mut Search<'a>,
+    body: &'r mut dyn FnMut(),
+    judge: &'r mut Judge<'s>,
+    begin: Instant,
+    report: SearchReport,
+    /// The processes that share the search, if it is exhaustive and may be shared.
+    pool: &'r mut Option<WorkerPool>,
+    /// The choices of executions in processes of their own.
+    choice_log: Option<ChoiceLog>,
+    /// The events of the search at which its size is estimated next. None if this process does not estimate.
+    estimate_due: Option<u64>,
+    /// Whether the search may cost the extended effort, because it is estimated to end within that.
+    is_extended: bool,
+    /// Ticks of the watchdog when the budget was last looked at, and when progress was last told.
+    ticks: u64,
+    ticks_told: u64,
+}
+
+/// How a search goes on.
+enum Next {
+    /// With the execution that was begun.
+    Execute,
+    /// The search pauses, and is asked again.
+    Pause,
+    /// There are no more executions.
+    None,
+}
+
+impl Search<'_> {
+    /// Runs the search, in as many processes as it may use, until it has a result.
+    pub(super) fn run_to_end(
+        &mut self,
+        begin: Instant,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> SearchReport {
+        loop {
+            let can_share = self.config.exhaustive && !self.config.fork && self.config.workers > 1;
+            let mut pool = can_share.then(|| WorkerPool::gather(self.config.workers, self.config.alone));
+            let mut report = Run::new(self, body, judge, begin, &mut pool).run();
+            let Some(pool) = pool else { return report };
+            let mut polls = 0u64;
+            let left = pool.leave(&mut report, &self.kinds, |executions| {
+                polls += 1;
+                if polls.is_multiple_of(1000) {
+                    self.tell_progress(executions, 0);
+                }
+            });
+            match left {
+                Left::Done(outcomes) => {
+                    report.failure = self.count_remote(outcomes, body, judge);
+                    return report;
+                }
+                Left::Failed(schedule) => {
+                    let execution = report.executions.saturating_sub(1);
+                    if report.failure.is_none() {
+                        let mut found = Found { execution, ..self.rerun(&schedule, body, judge) };
+                        if found.outcome == Outcome::Passed {
+                            // It did not in the process that found it.
+                            found.outcome = Outcome::Diverged { choice: schedule.threads.len() };
+                        }
+                        report.failure = Some(found);
+                    }
+                    return report;
+                }
+                Left::MustRestart(refinement) => {
+                    self.kinds.clear();
+                    if let Some(checker) = self.checker() {
+                        checker.learn(refinement);
+                        checker.take_lesson();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes one execution in this process.
+    pub(super) fn execute_here(
+        &mut self,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        execution: u64,
+        report: &mut SearchReport,
+    ) -> Option<Found> {
+        let outcome = self.execute(body, judge);
+        // SAFETY: the engine lives as long as `self`.
+        let engine = unsafe { &mut *self.engine };
+        engine.exploration.strategy.end(engine.execution.schedule.len());
+        report.steps += engine.execution.steps;
+        report.steps_made += engine.execution.steps - engine.execution.begun_at;
+        report.switches += engine.execution.switches;
+        if let Outcome::Discarded(why) = outcome {
+            report.executions -= 1;
+            match why {
+                Discarded::Repeat | Discarded::BoundExceeded => {}
+                Discarded::Blocked => report.blocked += 1,
+                Discarded::Restart => {
+                    self.kinds.clear();
+                    (report.executions, report.blocked, report.anew) = (0, 0, true);
+                }
+            }
+            return None;
+        }
+        self.failure(outcome, execution, body, judge)
+    }
+
+    /// Makes one execution in a child. If it fails there, it is made once more in this process, which is still as it was.
+    fn execute_in_child(
+        &mut self,
+        choice_log: &mut ChoiceLog,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        execution: u64,
+        report: &mut SearchReport,
+    ) -> Option<Found> {
+        choice_log.clear();
+        isolated::in_child(|| {
+            if let Some(handlers) = &mut self.handlers {
+                handlers.start_watchdog();
+            }
+            // SAFETY: the engine lives as long as `self`.
+            unsafe { (*self.engine).exploration.choice_log = Some(*choice_log) };
+            let outcome = self.execute(body, judge);
+            // SAFETY: as above.
+            let log = unsafe { (*self.engine).exploration.choice_log.take() };
+            let passed = self.failure(outcome, execution, body, judge).is_none();
+            if let Some(log) = log {
+                // SAFETY: as above.
+                let engine = unsafe { &*self.engine };
+                log.say(ChildResult {
+                    passed,
+                    steps: engine.execution.steps,
+                    switches: engine.execution.switches,
+                    choices: engine.execution.schedule.len(),
+                    left_out: engine.exploration.left_out,
+                    fair_since: engine.fair_since(),
+                });
+            }
+        });
+        // SAFETY: as above.
+        let engine = unsafe { &mut *self.engine };
+        let said = choice_log.hear(&mut *engine.exploration.strategy);
+        report.steps += said.steps;
+        report.switches += said.switches;
+        engine.exploration.left_out.join(said.left_out);
+        if said.passed {
+            return None;
+        }
+        Some(Found { execution, ..self.rerun(&choice_log.schedule(), body, judge) })
+    }
+
+    pub(super) fn tell_progress(&self, executions: u64, depth: usize) {
+        let estimate = self.estimated();
+        (self.config.progress)(&Progress { config: self.config, executions, estimate, depth });
+    }
+}
+
+impl<'r, 's, 'a> Run<'r, 's, 'a> {
+    fn new(
+        search: &'r mut Search<'a>,
+        body: &'r mut dyn FnMut(),
+        judge: &'r mut Judge<'s>,
+        begin: Instant,
+        pool: &'r mut Option<WorkerPool>,
+    ) -> Run<'r, 's, 'a> {
+        if let Some(checker) = search.checker() {
+            // They were checkpoints of executions of another body.
+            checker.forget_kept();
+        }
+        let is_forked = search.config.fork;
+        Run {
+            search,
+            body,
+            judge,
+            begin,
+            report: SearchReport::default(),
+            pool,
+            choice_log: is_forked.then(ChoiceLog::map),
+            estimate_due: (!is_forked).then_some(estimate::FIRST),
+            is_extended: false,
+            ticks: 0,
+            ticks_told: 0,
+        }
+    }
+
+    fn run(mut self) -> SearchReport {
+        while self.spend_budget().is_continue() {
+            match self.begin_execution() {
+                Next::Execute => {}
+                Next::Pause => continue,
+                Next::None => break,
+            }
+            if self.execute().is_break() || self.share_work().is_break() {
+                break;
+            }
+        }
+        self.into_report()
+    }
+
+    /// Estimates the search if it is time to, and tells progress. Breaks if the search has to end.
+    fn spend_budget(&mut self) -> ControlFlow<()> {
+        // SAFETY: the engine lives as long as the search; references end with each statement.
+        let engine = unsafe { &*self.search.engine };
+        let (ticks, depth) = (engine.exploration.watchdog.total, engine.execution.schedule.len());
+        let has_ticked = std::mem::replace(&mut self.ticks, ticks) != ticks;
+        let executions = self.pool.as_ref().map_or(self.report.executions, WorkerPool::executions);
+        let effort = self.effort();
+        let is_spent = |parts: u32| {
+            let is_late = || effort.time.is_some_and(|time| self.begin.elapsed() >= time / parts);
+            executions >= effort.executions / u64::from(parts) || (has_ticked && is_late())
+        };
+        let wants_estimate = |due: &u64| self.search.wants_estimate(*due, self.report.steps, is_spent(2));
+        match self.estimate_due.filter(wants_estimate) {
+            Some(due) => self.estimate(due, executions)?,
+            None if is_spent(1) || (has_ticked && signals::interrupted()) => return Break(()),
+            None => {}
+        }
+        if has_ticked && self.ticks >= self.ticks_told + TICKS_OF_PROGRESS {
+            self.ticks_told = self.ticks;
+            self.search.tell_progress(executions, depth);
+        }
+        Continue(())
+    }
+
+    /// The effort that the search may cost.
+    fn effort(&self) -> Effort {
+        let config = self.search.config;
+        let first = Effort { executions: config.executions, time: config.budget };
+        config.reach.filter(|_| self.is_extended).unwrap_or(first)
+    }
+
+    /// Estimates the size of the search. Breaks if an execution fails meanwhile, or if the end is far.
+    fn estimate(&mut self, due: u64, executions: u64) -> ControlFlow<()> {
+        self.estimate_due = Some(due.max(self.report.steps) * estimate::TIMES_MORE);
+        self.report.failure = self.search.estimate(self.body, self.judge, &mut self.report);
+        let prospect = self.search.prospect(executions, self.begin.elapsed());
+        if let Some(pool) = self.pool {
+            pool.announce(prospect);
+        }
+        if self.report.failure.is_some() || prospect == Prospect::Far {
+            return Break(());
+        }
+        self.is_extended |= prospect == Prospect::Near;
+        Continue(())
+    }
+
+    /// Asks the model checker or the strategy for the next execution.
+    fn begin_execution(&mut self) -> Next {
+        let execution = self.report.executions;
+        // SAFETY: the engine lives as long as the search.
+        let exploration = unsafe { &mut (*self.search.engine).exploration };
+        let (has_more, claims_all) = match &mut exploration.checker {
+            Some(checker) => (checker.begin(), true),
+            None => (exploration.strategy.begin(execution), exploration.strategy.is_exhaustive()),
+        };
+        if has_more {
+            return Next::Execute;
+        }
+        let pauses = exploration.checker.as_mut().is_some_and(|checker| checker.pauses());
+        let is_late = || self.effort().time.is_some_and(|time| self.begin.elapsed() >= time);
+        if pauses && !is_late() && !signals::interrupted() {
+            return Next::Pause;
+        }
+        self.report.complete = claims_all && !pauses;
+        Next::None
+    }
+
+    /// Makes the execution that was begun. Breaks if it fails, or if the search is not sure of its results and has to be.
+    fn execute(&mut self) -> ControlFlow<()> {
+        let Run { search, body, judge, report, choice_log, .. } = self;
+        let execution = report.executions;
+        report.executions += 1;
+        // SAFETY: the engine lives as long as the search.
+        unsafe { (*search.engine).number(execution) };
+        report.failure = match choice_log {
+            Some(choice_log) => search.execute_in_child(choice_log, body, judge, execution, report),
+            None => search.execute_here(body, judge, execution, report),
+        };
+        if report.failure.is_some() {
+            return Break(());
+        }
+        search.count_kind();
+        let is_unsure = search.config.only_if_sure && search.checker().is_some_and(|c| c.is_unsure());
+        if is_unsure { Break(()) } else { Continue(()) }
+    }
+
+    /// Shares the rest of the search with other processes, if it may be shared and is worth it. Breaks if this process has to end.
+    fn share_work(&mut self) -> ControlFlow<()> {
+        let Search { engine, config, .. } = *self.search;
+        // SAFETY: the engine lives as long as the search.
+        let exploration = unsafe { &mut (*engine).exploration };
+        let executions = self.report.executions;
+        if let (Some(pool), Some(checker)) = (&mut *self.pool, &mut exploration.checker) {
+            if !pool.goes_on(executions, checker.take_lesson()) {
+                return Break(());
+            }
+            self.is_extended |= pool.reaches_further();
+            if pool.share(executions, checker) == Forked::Child {
+                self.estimate_due = None;
+                self.report = SearchReport::default();
+                self.search.kinds.forget_counts();
+                if let Some(handlers) = &mut self.search.handlers {
+                    handlers.start_watchdog();
+                }
+            }
+        }
+        let is_worth_it = self.report.executions >= config.alone.max(1) && config.workers > 1;
+        if is_worth_it && !config.fork && exploration.strategy.is_indexed() && self.pool.is_none() {
+            self.search.run_workers(self.body, self.judge, self.begin, &mut self.report);
+            return Break(());
+        }
+        Continue(())
+    }
+
+    fn into_report(self) -> SearchReport {
+        let Run { search, mut report, choice_log, begin, .. } = self;
+        if let Some(choice_log) = choice_log {
+            choice_log.unmap();
+        }
+        // SAFETY: the engine lives as long as the search.
+        let exploration = unsafe { &(*search.engine).exploration };
+        report.left_out = exploration.left_out;
+        if let Some(checker) = &exploration.checker {
+            report.unsure = checker.is_unsure();
+            report.exceeded = checker.exceeded();
+            if checker.has_unproven_spins() {
+                report.left_out.add(Reason::YieldingLoops);
+            }
+        }
+        report.estimate = search.estimated();
+        report.elapsed = begin.elapsed();
+        report
+    }
+}
