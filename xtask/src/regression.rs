@@ -1,8 +1,9 @@
 //! `cargo xtask regression`: what every search of the suites comes to, for comparing two versions of the engine.
 //!
 //! ```text
-//! cargo xtask regression record    # before a change: writes target/regression.txt
-//! cargo xtask regression compare   # after it: runs the suites again and prints every line that differs
+//! cargo xtask regression record              # before a change: writes target/regression.txt
+//! cargo xtask regression compare             # after it: runs the suites again and prints every line that differs
+//! cargo xtask regression compare exhaustive  # only the kinds of searches whose strategy is named
 //! ```
 //!
 //! The tests of [`PACKAGES`] run once for each of [`SEARCHES`], with a fixed seed, one worker and a number of executions, whatever they
@@ -38,15 +39,26 @@ const MOST: usize = 40;
 pub(crate) fn main(arguments: &[String]) -> bool {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let known = target.join("regression.txt");
-    match arguments {
-        [what] if what == "record" => record(&known),
-        [what] if what == "compare" => {
+    let (what, strategies) = match arguments {
+        [what, strategies @ ..] => (what.as_str(), strategies),
+        [] => ("", arguments),
+    };
+    let unknown = strategies.iter().find(|name| SEARCHES.iter().all(|(known, ..)| *known != name.as_str()));
+    if let Some(unknown) = unknown {
+        let mut known: Vec<_> = SEARCHES.map(|(name, ..)| name).to_vec();
+        known.dedup();
+        eprintln!("no searches of `{unknown}` are recorded; there are {}", known.join(", "));
+        return false;
+    }
+    match what {
+        "record" => record(&known, strategies),
+        "compare" => {
             let now = target.join("regression.new.txt");
             if !known.exists() {
                 eprintln!("there is no `{}`: `cargo xtask regression record` writes it", known.display());
                 return false;
             }
-            record(&now) && compare(&known, &now)
+            record(&now, strategies) && compare(&known, &now, strategies)
         }
         _ => {
             eprintln!("use `cargo xtask regression record` or `cargo xtask regression compare`");
@@ -55,13 +67,20 @@ pub(crate) fn main(arguments: &[String]) -> bool {
     }
 }
 
-fn record(path: &Path) -> bool {
+/// Whether searches of a strategy are wanted: all are, if none are named.
+fn is_wanted(strategy: &str, strategies: &[String]) -> bool {
+    strategies.is_empty() || strategies.iter().any(|wanted| wanted == strategy)
+}
+
+fn record(path: &Path, strategies: &[String]) -> bool {
     let lines = path.with_extension("lines");
     let _ = std::fs::remove_file(&lines);
     if !run(tests().arg("--no-run")) {
         return false;
     }
-    for (strategy, memory, executions) in SEARCHES {
+    for (strategy, memory, executions) in
+        SEARCHES.into_iter().filter(|(name, ..)| is_wanted(name, strategies))
+    {
         eprintln!("+ {strategy} {memory}");
         let mut tests = tests();
         tests.arg("--no-fail-fast").args(["--strategy", strategy, "--memory", memory]);
@@ -92,10 +111,10 @@ fn tests() -> Command {
 }
 
 /// Prints what differs between two records. Searches that ran out of time in either say nothing.
-fn compare(known: &Path, now: &Path) -> bool {
+fn compare(known: &Path, now: &Path, strategies: &[String]) -> bool {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let (known, now) = (read(known), read(now));
-    let (known, now) = (by_search(&known), by_search(&now));
+    let (known, now) = (by_search(&known, strategies), by_search(&now, strategies));
     let is_cut = |came_to: Option<&&str>| came_to.is_some_and(|came_to| came_to.starts_with("out of time"));
     let (mut cut, mut differ) = (0, 0);
     for search in known.keys().chain(now.keys().filter(|search| !known.contains_key(*search))) {
@@ -115,7 +134,10 @@ fn compare(known: &Path, now: &Path) -> bool {
     differ == 0
 }
 
-/// What each search came to.
-fn by_search(record: &str) -> BTreeMap<&str, &str> {
-    record.lines().filter_map(|line| line.split_once(": ")).collect()
+/// The result of each search of the strategies that are wanted. A search is named by its test, its number, its strategy and its
+/// memory model.
+fn by_search<'a>(record: &'a str, strategies: &[String]) -> BTreeMap<&'a str, &'a str> {
+    let strategy = |search: &'a str| search.rsplit(' ').nth(1).unwrap_or_default();
+    let searches = record.lines().filter_map(|line| line.split_once(": "));
+    searches.filter(|(search, _)| is_wanted(strategy(search), strategies)).collect()
 }
