@@ -25,7 +25,7 @@ type Program = Vec<Vec<Vec<Step>>>;
 struct Seen {
     /// What each thread read.
     reads: Vec<Vec<u64>>,
-    /// The order of the writes to each place, each by its thread and how many steps that had made.
+    /// The order of the writes to each location, each by its thread and how many steps that had made.
     writes: Vec<Vec<(usize, usize)>>,
     /// Which write each read saw, by the thread and the step of both.
     sources: BTreeMap<(usize, usize), Option<(usize, usize)>>,
@@ -33,7 +33,7 @@ struct Seen {
     order: BTreeSet<[(usize, usize); 2]>,
 }
 
-const PLACES: usize = 2;
+const LOCATIONS: usize = 2;
 
 /// What a thread does next: its operations one after another, each with a beginning and an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ fn interleavings(program: &Program) -> BTreeSet<Seen> {
     struct Run {
         at: Vec<At>,
         made: Vec<usize>,
-        memory: [u64; PLACES],
-        newest: [Option<(usize, usize)>; PLACES],
+        memory: [u64; LOCATIONS],
+        newest: [Option<(usize, usize)>; LOCATIONS],
         ended: Vec<(usize, usize)>,
         seen: Seen,
     }
@@ -84,18 +84,18 @@ fn interleavings(program: &Program) -> BTreeSet<Seen> {
                 }
                 Next::End => run.ended.push((thread, operation)),
                 Next::Step(step) => {
-                    let (place, access) = access(program[thread][operation][step]);
+                    let (location, access) = access(program[thread][operation][step]);
                     let me = (thread, run.made[thread]);
                     run.made[thread] += 1;
-                    let read = run.memory[place];
+                    let read = run.memory[location];
                     if access.reads() {
                         run.seen.reads[thread].push(read);
-                        run.seen.sources.insert(me, run.newest[place]);
+                        run.seen.sources.insert(me, run.newest[location]);
                     }
                     if let Some(written) = access.writes(read, 8) {
-                        run.memory[place] = written;
-                        run.newest[place] = Some(me);
-                        run.seen.writes[place].push(me);
+                        run.memory[location] = written;
+                        run.newest[location] = Some(me);
+                        run.seen.writes[location].push(me);
                     }
                 }
             }
@@ -106,12 +106,13 @@ fn interleavings(program: &Program) -> BTreeSet<Seen> {
         }
     }
     let threads = program.len();
-    let seen = Seen { reads: vec![Vec::new(); threads], writes: vec![Vec::new(); PLACES], ..Seen::default() };
+    let seen =
+        Seen { reads: vec![Vec::new(); threads], writes: vec![Vec::new(); LOCATIONS], ..Seen::default() };
     let run = Run {
         at: vec![(0, Next::Begin); threads],
         made: vec![0; threads],
-        memory: [0; PLACES],
-        newest: [None; PLACES],
+        memory: [0; LOCATIONS],
+        newest: [None; LOCATIONS],
         ended: Vec::new(),
         seen,
     };
@@ -122,10 +123,10 @@ fn interleavings(program: &Program) -> BTreeSet<Seen> {
 
 fn access(step: Step) -> (usize, Access) {
     match step {
-        Step::Read(place) => (place, Access::Load),
-        Step::Write(place, value) => (place, Access::Store(value)),
-        Step::Add(place, value) => (place, Access::Rmw(Rmw::Add, value)),
-        Step::Cas(place, expected, new) => (place, Access::Cas { expected, new, failure: SeqCst }),
+        Step::Read(location) => (location, Access::Load),
+        Step::Write(location, value) => (location, Access::Store(value)),
+        Step::Add(location, value) => (location, Access::Rmw(Rmw::Add, value)),
+        Step::Cas(location, expected, new) => (location, Access::Cas { expected, new, failure: SeqCst }),
     }
 }
 
@@ -135,12 +136,12 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
     let mut search = ModelChecker::new(Model::Sc);
     let (mut all, mut cut) = (Vec::new(), 0);
     while search.begin() {
-        let mut memory = [0; PLACES];
+        let mut memory = [0; LOCATIONS];
         let mut at = vec![(0, Next::Begin); threads];
         let mut looked = vec![0; threads];
         let mut made = vec![0; threads];
         let mut seen =
-            Seen { reads: vec![Vec::new(); threads], writes: vec![Vec::new(); PLACES], ..Seen::default() };
+            Seen { reads: vec![Vec::new(); threads], writes: vec![Vec::new(); LOCATIONS], ..Seen::default() };
         // The events of the graph by what they are here, and the operations by the events at which they begin and end.
         let mut steps: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
         let mut spans: BTreeMap<(usize, usize), [u32; 2]> = BTreeMap::new();
@@ -152,11 +153,11 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
             let others: Vec<usize> = (0..threads).filter(|&other| other != thread).collect();
             let scenario = |other: usize| Location { address: 1 << 62 | other << 3, size: 8, value: None };
             let (access, location) = match next {
-                Next::Begin => (Access::Look, scenario(others[looked[thread]])),
+                Next::Begin => (Access::ReadCompletions, scenario(others[looked[thread]])),
                 Next::End => (Access::Store(operation as u64 + 1), scenario(thread)),
                 Next::Step(step) => {
-                    let (place, access) = access(program[thread][operation][step]);
-                    (access, Location { address: 64 + 8 * place, size: 8, value: Some(memory[place]) })
+                    let (location, access) = access(program[thread][operation][step]);
+                    (access, Location { address: 64 + 8 * location, size: 8, value: Some(memory[location]) })
                 }
             };
             let request = Request {
@@ -192,12 +193,12 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
             }
             at[thread] = after(program, thread, (operation, next));
         }
-        let Some(moments) = search.moments() else {
+        let Some(linear_extension) = search.linear_extension() else {
             cut += 1;
             continue;
         };
         let mut in_time: Vec<(u32, (usize, usize))> =
-            steps.iter().map(|(&id, &step)| (moments[id as usize], step)).collect();
+            steps.iter().map(|(&id, &step)| (linear_extension[id as usize], step)).collect();
         in_time.sort_unstable();
         for (&id, &step) in &steps {
             let event = search.event(id);
@@ -209,13 +210,13 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
             let id = *steps.iter().find(|(_, other)| **other == step).unwrap().0;
             let event = search.event(id);
             if event.writes() {
-                let place = steps_place(program, step);
-                seen.writes[place].push(step);
+                let location = steps_location(program, step);
+                seen.writes[location].push(step);
             }
         }
         for (&one, &[_, end]) in &spans {
             for (&other, &[begin, _]) in &spans {
-                if one.0 != other.0 && moments[end as usize] < moments[begin as usize] {
+                if one.0 != other.0 && linear_extension[end as usize] < linear_extension[begin as usize] {
                     seen.order.insert([one, other]);
                 }
             }
@@ -225,7 +226,7 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
     (all, cut)
 }
 
-fn steps_place(program: &Program, (thread, step): (usize, usize)) -> usize {
+fn steps_location(program: &Program, (thread, step): (usize, usize)) -> usize {
     access(*program[thread].iter().flatten().nth(step).unwrap()).0
 }
 
@@ -263,12 +264,12 @@ fn three_operations_begin_at_one_moment_each() {
 
 fn random(random: &mut Rng, threads: usize, operations: usize, steps: usize) -> Program {
     let mut step = || {
-        let (place, value) = (random.below(PLACES), 1 + random.below(2) as u64);
+        let (location, value) = (random.below(LOCATIONS), 1 + random.below(2) as u64);
         match random.below(4) {
-            0 => Step::Read(place),
-            1 => Step::Write(place, value),
-            2 => Step::Add(place, value),
-            _ => Step::Cas(place, random.below(2) as u64, value),
+            0 => Step::Read(location),
+            1 => Step::Write(location, value),
+            2 => Step::Add(location, value),
+            _ => Step::Cas(location, random.below(2) as u64, value),
         }
     };
     (0..threads).map(|_| (0..operations).map(|_| (0..steps).map(|_| step()).collect()).collect()).collect()

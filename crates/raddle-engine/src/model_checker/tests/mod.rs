@@ -23,7 +23,7 @@ pub(crate) enum Step {
     Unlock(usize),
     /// Writes what the thread read last, plus this.
     WriteLastPlus(usize, u64, Order),
-    /// Gives up a handle counted at the place. Whoever gives up the last one makes this many further steps; the others leave
+    /// Gives up a handle counted at the location. Whoever gives up the last one makes this many further steps; the others leave
     /// them out.
     Drop(usize, usize),
 }
@@ -78,45 +78,45 @@ pub(crate) fn run(
                 break;
             };
             current = thread;
-            let (access, order, place) = match next[thread] {
+            let (access, order, location) = match next[thread] {
                 0 => (Access::Begin, Relaxed, None),
                 step => match program[thread][step - 1] {
-                    Read(place, order) => (Access::Load, order, Some(place)),
-                    Write(place, value, order) => (Access::Store(value), order, Some(place)),
-                    WriteLastPlus(place, plus, order) => {
-                        (Access::Store(reads[thread].last().unwrap() + plus), order, Some(place))
+                    Read(location, order) => (Access::Load, order, Some(location)),
+                    Write(location, value, order) => (Access::Store(value), order, Some(location)),
+                    WriteLastPlus(location, plus, order) => {
+                        (Access::Store(reads[thread].last().unwrap() + plus), order, Some(location))
                     }
-                    Add(place, value, order) => (Access::Rmw(Rmw::Add, value), order, Some(place)),
-                    Cas(place, expected, new, order) => {
+                    Add(location, value, order) => (Access::Rmw(Rmw::Add, value), order, Some(location)),
+                    Cas(location, expected, new, order) => {
                         let failure = if order == SeqCst { SeqCst } else { Relaxed };
-                        (Access::Cas { expected, new, failure }, order, Some(place))
+                        (Access::Cas { expected, new, failure }, order, Some(location))
                     }
                     Fence(order) => (Access::Fence, order, None),
-                    Lock(place) => (Access::Lock(1), Acquire, Some(place)),
-                    Unlock(place) => (Access::Rmw(Rmw::Swap, 0), Release, Some(place)),
-                    Drop(place, _) => (Access::Drop, Release, Some(place)),
+                    Lock(location) => (Access::Lock(1), Acquire, Some(location)),
+                    Unlock(location) => (Access::Rmw(Rmw::Swap, 0), Release, Some(location)),
+                    Drop(location, _) => (Access::Decrement, Release, Some(location)),
                 },
             };
             let answer = search.request(&Request {
                 thread: thread as u16,
                 access,
                 order,
-                memory: place.map(|place| Location {
-                    address: 64 + place * 8,
+                memory: location.map(|location| Location {
+                    address: 64 + location * 8,
                     size: 8,
-                    value: (access != Access::Drop).then_some(memory[place]),
+                    value: (access != Access::Decrement).then_some(memory[location]),
                 }),
                 follows: NONE,
             });
             match answer {
                 Answer::Done { id, read, write } => {
-                    if let Some(&Drop(place, then)) =
+                    if let Some(&Drop(location, then)) =
                         next[thread].checked_sub(1).map(|step| &program[thread][step])
                     {
-                        memory[place] -= 1;
-                        match memory[place] {
+                        memory[location] -= 1;
+                        match memory[location] {
                             0 if then > 0 => {
-                                assert!(search.is_last_drop(id));
+                                assert!(search.make_final_decrement(id));
                                 reads[thread].push(1);
                             }
                             0 => {}
@@ -127,11 +127,11 @@ pub(crate) fn run(
                         reads[thread].push(read);
                     }
                     if let Some(value) = write {
-                        memory[place.unwrap()] = value;
+                        memory[location.unwrap()] = value;
                     }
                     next[thread] += 1;
                 }
-                Answer::Waits => {}
+                Answer::Blocked => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -145,8 +145,8 @@ pub(crate) fn run(
 fn initial(program: &[Vec<Step>]) -> [u64; 8] {
     let mut memory = [0; 8];
     for step in program.iter().flatten() {
-        if let Drop(place, _) = step {
-            memory[*place] += 1;
+        if let Drop(location, _) = step {
+            memory[*location] += 1;
         }
     }
     memory
@@ -341,7 +341,7 @@ fn deadlocks_are_executions_too() {
 /// All interleavings, one by one: how many differ in what was read or in the order of writes, of those that end and of those
 /// in which threads wait for ever.
 fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
-    /// For each place the number of the latest write and its value; for each thread its next step; what happened: for each
+    /// For each location the number of the latest write and its value; for each thread its next step; what happened: for each
     /// event the write it read and the one that it comes after.
     #[derive(Clone, Default)]
     struct World {
@@ -359,21 +359,21 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
             left = true;
             let mut after = world.clone();
             let name = ((thread as u32 + 1) << 16) | world.next[thread] as u32;
-            let (place, read, write) = match step {
-                Read(place, _) => (place, true, None),
-                Write(place, value, _) => (place, false, Some(value)),
-                WriteLastPlus(place, plus, _) => (place, false, Some(world.last[thread] + plus)),
-                Add(place, value, _) => (place, true, Some(world.memory[place].1 + value)),
-                Cas(place, expected, new, _) => {
-                    (place, true, (world.memory[place].1 == expected).then_some(new))
+            let (location, read, write) = match step {
+                Read(location, _) => (location, true, None),
+                Write(location, value, _) => (location, false, Some(value)),
+                WriteLastPlus(location, plus, _) => (location, false, Some(world.last[thread] + plus)),
+                Add(location, value, _) => (location, true, Some(world.memory[location].1 + value)),
+                Cas(location, expected, new, _) => {
+                    (location, true, (world.memory[location].1 == expected).then_some(new))
                 }
                 Fence(_) => (7, false, None),
-                Lock(place) if world.memory[place].1 != 0 => continue,
-                Lock(place) => (place, true, Some(1)),
-                Unlock(place) => (place, true, Some(0)),
-                Drop(place, then) => {
-                    let left = world.memory[place].1 - 1;
-                    after.memory[place].1 = left;
+                Lock(location) if world.memory[location].1 != 0 => continue,
+                Lock(location) => (location, true, Some(1)),
+                Unlock(location) => (location, true, Some(0)),
+                Drop(location, then) => {
+                    let left = world.memory[location].1 - 1;
+                    after.memory[location].1 = left;
                     let is_last = left == 0 && then > 0;
                     after.seen[thread].push((is_last.into(), 0));
                     after.next[thread] += 1 + if left > 0 { then } else { 0 };
@@ -382,14 +382,14 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
                     continue;
                 }
             };
-            let (latest, value) = world.memory[place];
+            let (latest, value) = world.memory[location];
             after.seen[thread]
                 .push((if read { latest } else { 0 }, if write.is_some() { latest } else { 0 }));
             if read {
                 after.last[thread] = value;
             }
             if let Some(value) = write {
-                after.memory[place] = (name, value);
+                after.memory[location] = (name, value);
             }
             after.next[thread] += 1;
             moved = true;
@@ -420,19 +420,19 @@ pub(crate) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
             let mut held = Vec::new();
             let mut steps = Vec::new();
             for _ in 0..1 + rng.below(most_steps) {
-                let place = rng.below(2);
+                let location = rng.below(2);
                 let lock = 4 + rng.below(2);
                 steps.push(match rng.below(9) {
-                    0 | 1 => Read(place, SeqCst),
-                    2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
-                    4 => Add(place, 1, SeqCst),
-                    5 => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                    0 | 1 => Read(location, SeqCst),
+                    2 | 3 => Write(location, 1 + rng.below(2) as u64, SeqCst),
+                    4 => Add(location, 1, SeqCst),
+                    5 => Cas(location, rng.below(2) as u64, 2, SeqCst),
                     6 | 7 if !held.contains(&lock) => {
                         held.push(lock);
                         Lock(lock)
                     }
                     _ if !held.is_empty() => Unlock(held.remove(rng.below(held.len()))),
-                    _ => Read(place, SeqCst),
+                    _ => Read(location, SeqCst),
                 });
             }
             // Some keep what they hold.
@@ -482,12 +482,12 @@ fn random_programs_with_handles_have_as_many_executions_as_interleavings_tell_ap
                 let mut steps = Vec::new();
                 let mut handles = vec![0, 1];
                 for _ in 0..1 + rng.below(if threads == 3 { 3 } else { 5 }) {
-                    let place = rng.below(2);
+                    let location = rng.below(2);
                     let access = |rng: &mut crate::rng::Rng| match rng.below(6) {
-                        0 | 1 => Read(place, SeqCst),
-                        2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
-                        4 => Add(place, 1, SeqCst),
-                        _ => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                        0 | 1 => Read(location, SeqCst),
+                        2 | 3 => Write(location, 1 + rng.below(2) as u64, SeqCst),
+                        4 => Add(location, 1, SeqCst),
+                        _ => Cas(location, rng.below(2) as u64, 2, SeqCst),
                     };
                     match rng.below(5) {
                         0 | 1 if !handles.is_empty() => {
@@ -529,11 +529,11 @@ fn searches_can_be_saved_and_divided() {
                     seen.insert(reads);
                     let mut other = ModelChecker::new(model);
                     assert!(other.restore(&search.save()).is_some(), "what was saved is understood");
-                    if again % 5 == 0 && search.left_to_do() > 1 {
+                    if again % 5 == 0 && search.pending_work() > 1 {
                         let mut half = ModelChecker::new(model);
                         half.restore(&search.save()).unwrap();
-                        half.forget_every_other(true);
-                        other.forget_every_other(false);
+                        half.discard_half_of_work(true);
+                        other.discard_half_of_work(false);
                         searches.push(half);
                     }
                     *search = other;

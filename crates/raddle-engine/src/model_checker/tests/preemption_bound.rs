@@ -26,8 +26,8 @@ pub(crate) fn signature(graph: &Graph) -> Signature {
     };
     let seen = |&id: &u32| {
         let event = graph.event(id);
-        let after = |id| graph.at_rank(event.place, graph.rank(event.place, id) - 1);
-        let read = if event.place != NONE && event.reads() { name_of(event.rf) } else { 0 };
+        let after = |id| graph.write_at(event.location, graph.co_index(event.location, id) - 1);
+        let read = if event.location != NONE && event.reads() { name_of(event.rf) } else { 0 };
         (read, if event.writes() { name_of(after(id)) } else { 0 })
     };
     graph.threads.iter().map(|events| events[1..].iter().map(seen).collect()).collect()
@@ -37,7 +37,7 @@ pub(crate) fn signature(graph: &Graph) -> Signature {
 fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     #[derive(Clone)]
     struct World {
-        /// For each place the latest write and its value.
+        /// For each location the latest write and its value.
         memory: [(u32, u64); 8],
         next: Vec<usize>,
         last: Vec<u64>,
@@ -47,7 +47,7 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     }
     fn can_go_on(program: &[Vec<Step>], world: &World, thread: usize) -> bool {
         match program[thread].get(world.next[thread]) {
-            Some(&Lock(place)) => world.memory[place].1 == 0,
+            Some(&Lock(location)) => world.memory[location].1 == 0,
             step => step.is_some(),
         }
     }
@@ -59,27 +59,27 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
                 continue;
             }
             let mut after = world.clone();
-            let (place, read, write) = match program[thread][world.next[thread]] {
-                Read(place, _) => (place, true, None),
-                Write(place, value, _) => (place, false, Some(value)),
-                WriteLastPlus(place, plus, _) => (place, false, Some(world.last[thread] + plus)),
-                Add(place, value, _) => (place, true, Some(world.memory[place].1 + value)),
-                Cas(place, expected, new, _) => {
-                    (place, true, (world.memory[place].1 == expected).then_some(new))
+            let (location, read, write) = match program[thread][world.next[thread]] {
+                Read(location, _) => (location, true, None),
+                Write(location, value, _) => (location, false, Some(value)),
+                WriteLastPlus(location, plus, _) => (location, false, Some(world.last[thread] + plus)),
+                Add(location, value, _) => (location, true, Some(world.memory[location].1 + value)),
+                Cas(location, expected, new, _) => {
+                    (location, true, (world.memory[location].1 == expected).then_some(new))
                 }
                 Fence(_) => (7, false, None),
-                Lock(place) => (place, true, Some(1)),
-                Unlock(place) => (place, true, Some(0)),
+                Lock(location) => (location, true, Some(1)),
+                Unlock(location) => (location, true, Some(0)),
                 Drop(..) => unreachable!("these programs have no handles"),
             };
-            let (latest, value) = world.memory[place];
+            let (latest, value) = world.memory[location];
             let seen = (if read { latest } else { 0 }, if write.is_some() { latest } else { 0 });
             after.seen[thread].push(seen);
             if read {
                 after.last[thread] = value;
             }
             if let Some(value) = write {
-                after.memory[place] = (name(thread, world.next[thread]), value);
+                after.memory[location] = (name(thread, world.next[thread]), value);
             }
             after.next[thread] += 1;
             after.preemptions += usize::from(current.is_some_and(|current| current != thread));
@@ -111,14 +111,14 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
     type Known = HashMap<(Vec<u32>, usize), usize>;
     struct Definition<'a> {
         graph: &'a Graph,
-        wanted: Vec<Option<Event>>,
+        declared_order: Vec<Option<Event>>,
         known: Known,
     }
     impl Definition<'_> {
-        fn value(&self, view: &[u32], place: u32) -> u64 {
-            let writes = self.graph.co(place).iter();
+        fn value(&self, view: &[u32], location: u32) -> u64 {
+            let writes = self.graph.co(location).iter();
             let newest = writes.rev().find(|&&write| covers(view, self.graph.event(write)));
-            self.graph.value(place, newest.copied().unwrap_or(INIT))
+            self.graph.value(location, newest.copied().unwrap_or(INIT))
         }
 
         fn fewest(&mut self, view: &[u32], current: usize) -> usize {
@@ -129,8 +129,10 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
             let graph = self.graph;
             let next = |thread: usize| graph.threads[thread].get(view[thread] as usize).copied();
             let can_go_on = current < graph.threads.len()
-                && match next(current).map(|id| *graph.event(id)).or(self.wanted[current]) {
-                    Some(event) if event.place != NONE => event.access.accepts(self.value(view, event.place)),
+                && match next(current).map(|id| *graph.event(id)).or(self.declared_order[current]) {
+                    Some(event) if event.location != NONE => {
+                        event.access.accepts(self.value(view, event.location))
+                    }
                     event => event.is_some(),
                 };
             let mut fewest = usize::MAX;
@@ -143,12 +145,12 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
                     continue;
                 }
                 let mut cost = usize::from(can_go_on && thread != current);
-                if event.place != NONE {
+                if event.location != NONE {
                     let at = match event.reads() {
-                        true => graph.rank(event.place, event.rf),
-                        false => graph.rank(event.place, id),
+                        true => graph.co_index(event.location, event.rf),
+                        false => graph.co_index(event.location, id),
                     };
-                    let newer = &graph.co(event.place)[at..];
+                    let newer = &graph.co(event.location)[at..];
                     cost += usize::from(newer.iter().any(|&write| covers(view, graph.event(write))));
                 }
                 let mut after = view.to_vec();
@@ -161,16 +163,16 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
         }
     }
     let wanted =
-        (0..graph.threads.len() as u16).map(|thread| preemption_bound::Waits::wanted(search, thread));
-    let mut definition = Definition { graph, wanted: wanted.collect(), known: Known::new() };
+        (0..graph.threads.len() as u16).map(|thread| preemption_bound::Blocking::pending(search, thread));
+    let mut definition = Definition { graph, declared_order: wanted.collect(), known: Known::new() };
     definition.fewest(&vec![0; graph.width], NONE as usize)
 }
 
 /// What a search within a bound counts.
 fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
     let mut found = Vec::new();
-    run(&mut ModelChecker::new(model).with_preemptions(most), program, true, true, |search, _| {
-        if search.counts() {
+    run(&mut ModelChecker::new(model).with_preemption_bound(most), program, true, true, |search, _| {
+        if search.is_within_bound() {
             found.push(signature(search.graph()));
         }
     });
@@ -259,9 +261,9 @@ fn waiting_is_no_preemption() {
 fn what_is_cut_is_said() {
     let program = vec![vec![Read(X, Relaxed), Write(X, 1, Relaxed)]; 2];
     let exceeded = |most| {
-        let mut search = ModelChecker::new(Model::Sc).with_preemptions(most);
-        run(&mut search, &program, false, true, |search, _| _ = search.counts());
-        search.exceeded()
+        let mut search = ModelChecker::new(Model::Sc).with_preemption_bound(most);
+        run(&mut search, &program, false, true, |search, _| _ = search.is_within_bound());
+        search.graphs_beyond_bound()
     };
     assert!(exceeded(0) > 0);
     assert_eq!(exceeded(1), 0);

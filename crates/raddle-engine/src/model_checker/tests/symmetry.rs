@@ -13,7 +13,7 @@ fn explore(model: Model, program: &[Vec<Step>], alike: &[Vec<u16>]) -> Vec<Signa
     let mut search = ModelChecker::new(model);
     for group in alike {
         for pair in group.windows(2) {
-            search.set_leader(pair[1], pair[0]);
+            search.set_symmetric_predecessor(pair[1], pair[0]);
         }
     }
     let mut found = Vec::new();
@@ -21,7 +21,7 @@ fn explore(model: Model, program: &[Vec<Step>], alike: &[Vec<u16>]) -> Vec<Signa
     found
 }
 
-/// All ways to exchange threads within groups: for each thread the one that takes its place.
+/// All ways to exchange threads within groups: for each thread the one that takes its location.
 fn permutations(threads: usize, alike: &[Vec<u16>]) -> Vec<Vec<usize>> {
     fn orders(rest: &[u16]) -> Vec<Vec<u16>> {
         if rest.is_empty() {

@@ -15,42 +15,42 @@ const DEEPEST: usize = 6;
 #[derive(Debug, Default)]
 pub(super) struct Callees {
     diverging: HashMap<usize, bool>,
-    trying: HashMap<usize, bool>,
+    comparing: HashMap<usize, bool>,
 }
 
 impl Callees {
     /// Whether the function that is called never returns.
-    pub(super) fn diverge(&mut self, call: &Instruction) -> bool {
+    pub(super) fn diverges_at(&mut self, call: &Instruction) -> bool {
         target_of(call).is_some_and(|target| self.diverges(target))
     }
 
     /// Whether the function that is called may compare and exchange, or what it calls.
-    pub(super) fn try_something(&mut self, call: &Instruction) -> bool {
-        target_of(call).is_some_and(|target| self.tries(target, DEEPEST))
+    pub(super) fn may_compare_exchange(&mut self, call: &Instruction) -> bool {
+        target_of(call).is_some_and(|target| self.compares_and_exchanges(target, DEEPEST))
     }
 
-    fn tries(&mut self, function: usize, depth: usize) -> bool {
+    fn compares_and_exchanges(&mut self, function: usize, depth: usize) -> bool {
         if GLOBAL.attempts.get().iter().flatten().any(|&attempt| attempt as usize == function) {
             return true;
         }
-        if let Some(&known) = self.trying.get(&function) {
+        if let Some(&known) = self.comparing.get(&function) {
             return known;
         }
         if depth == 0 || self.diverges(function) {
             return false;
         }
-        self.trying.insert(function, false);
-        let tries = code_at(function).is_some_and(|code| {
+        self.comparing.insert(function, false);
+        let compares_and_exchanges = code_at(function).is_some_and(|code| {
             let code = Decoder::with_ip(64, code, function as u64, DecoderOptions::NONE);
             let is_transfer = |code: &Instruction| {
                 use FlowControl::{Call, IndirectCall, UnconditionalBranch};
                 matches!(code.flow_control(), Call | IndirectCall | UnconditionalBranch)
             };
             let mut targets = code.into_iter().filter(is_transfer).filter_map(|code| target_of(&code));
-            targets.any(|target| self.tries(target, depth - 1))
+            targets.any(|target| self.compares_and_exchanges(target, depth - 1))
         });
-        self.trying.insert(function, tries);
-        tries
+        self.comparing.insert(function, compares_and_exchanges);
+        compares_and_exchanges
     }
 
     fn diverges(&mut self, function: usize) -> bool {
@@ -88,7 +88,7 @@ impl Callees {
                 },
                 FlowControl::UnconditionalBranch => match branch() {
                     Some(target) => left.push(target),
-                    None if self.diverge(instruction) => {}
+                    None if self.diverges_at(instruction) => {}
                     None => return false,
                 },
                 FlowControl::Exception | FlowControl::Interrupt => {}

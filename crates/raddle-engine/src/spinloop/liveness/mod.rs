@@ -22,7 +22,7 @@ use crate::platform::global::Registers;
 
 /// The state of a thread that has called the engine.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct MachineState {
     /// What it calls the engine for.
     call: u64,
     /// What it has changed in memory besides its stack, as a hash.
@@ -35,9 +35,15 @@ pub(crate) struct State {
     stack: Vec<u64>,
 }
 
-impl State {
+impl MachineState {
     /// The state of the current thread, whose call returns to `pc` with these registers and whose stack ends at `top`.
-    pub(crate) fn of_current(pc: usize, registers: &Registers, top: usize, call: u64, changes: u64) -> State {
+    pub(crate) fn of_current(
+        pc: usize,
+        registers: &Registers,
+        top: usize,
+        call: u64,
+        changes: u64,
+    ) -> MachineState {
         let begin = registers.rsp + 8;
         // SAFETY: the thread's own stack, which its coroutine keeps mapped.
         let word =
@@ -45,23 +51,23 @@ impl State {
         let stack = (begin..top.max(begin)).step_by(8).map(word).collect();
         let [rbp, rbx, others @ ..] = registers.preserved.map(|register| register as u64);
         let [r12, r13, r14, r15] = others;
-        State { call, changes, ip: pc, registers: [rbx, rbp, r12, r13, r14, r15], begin, stack }
+        MachineState { call, changes, ip: pc, registers: [rbx, rbp, r12, r13, r14, r15], begin, stack }
     }
 
     /// Whether the code is at the same place, as deep in calls as in the other state.
-    pub(crate) fn is_near(&self, other: &State) -> bool {
+    pub(crate) fn is_at_same_depth(&self, other: &MachineState) -> bool {
         (self.ip, self.begin, self.stack.len()) == (other.ip, other.begin, other.stack.len())
     }
 
     /// Whether the functions that the current thread is in, in this state, were called from the same places in the other one.
-    pub(crate) fn is_called_alike(&self, other: &State) -> bool {
+    pub(crate) fn has_same_callers(&self, other: &MachineState) -> bool {
         let return_address = |frame: &Frame| (frame.stack - self.begin) / 8 - 1;
         let mut callers = frames(self.ip).into_iter().skip(1).map(|frame| return_address(&frame));
-        self.is_near(other) && callers.all(|at| self.stack.get(at) == other.stack.get(at))
+        self.is_at_same_depth(other) && callers.all(|at| self.stack.get(at) == other.stack.get(at))
     }
 
     /// The bytes of the stack that differ, by their addresses.
-    fn differing_bytes(&self, other: &State) -> impl Iterator<Item = usize> {
+    fn differing_bytes(&self, other: &MachineState) -> impl Iterator<Item = usize> {
         let begin = self.begin;
         let words = self.stack.iter().zip(&other.stack).enumerate().filter(|(_, (one, other))| one != other);
         words.flat_map(move |(word, (one, other))| {
@@ -79,21 +85,21 @@ pub(crate) struct Liveness {
     callees: Callees,
     fates: HashMap<(usize, Home), Fate>,
     /// What loops do, by where a call returns to in them; none outside of loops.
-    loops: HashMap<usize, Option<Loop>>,
+    loops: HashMap<usize, Option<LoopCode>>,
 }
 
 /// What the code of a loop may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Loop {
+pub(crate) struct LoopCode {
     /// It tells the processor that it waits (`std::hint::spin_loop`).
     pub(crate) pauses: bool,
     /// It compares and exchanges.
-    pub(crate) tries: bool,
+    pub(crate) compares_and_exchanges: bool,
 }
 
 /// Two states of the current thread that may have the same future.
 struct Pair<'a> {
-    states: [&'a State; 2],
+    states: [&'a MachineState; 2],
     /// The functions that it is in.
     frames: Vec<Frame>,
     /// Whether an address in this range is anywhere in memory besides the stack of the thread.
@@ -112,14 +118,14 @@ impl Liveness {
     /// Whether the current thread, in the state `now`, will do the same as from the state before, if it reads the same. What
     /// differs in bytes that are `shared` does not matter. `is_held` tells whether an address in a range is anywhere in memory
     /// besides the stack of the thread.
-    pub(crate) fn same(
+    pub(crate) fn is_equivalent(
         &mut self,
-        before: &State,
-        now: &State,
+        before: &MachineState,
+        now: &MachineState,
         shared: impl Fn(usize) -> bool,
         is_held: &dyn Fn(&RangeInclusive<usize>) -> bool,
     ) -> bool {
-        if !now.is_near(before) || (now.call, now.changes) != (before.call, before.changes) {
+        if !now.is_at_same_depth(before) || (now.call, now.changes) != (before.call, before.changes) {
             return false;
         }
         if (before.registers, &before.stack) == (now.registers, &now.stack) {
@@ -132,12 +138,12 @@ impl Liveness {
     }
 
     /// What the innermost loop may do that the current thread is in, at `ip`.
-    pub(crate) fn innermost_loop(&mut self, ip: usize) -> Loop {
+    pub(crate) fn innermost_loop(&mut self, ip: usize) -> LoopCode {
         let frames = frames(ip);
         frames.iter().find_map(|frame| self.loop_of(frame)).unwrap_or_default()
     }
 
-    fn loop_of(&mut self, frame: &Frame) -> Option<Loop> {
+    fn loop_of(&mut self, frame: &Frame) -> Option<LoopCode> {
         if let Some(&known) = self.loops.get(&frame.ip) {
             return known;
         }
@@ -145,9 +151,11 @@ impl Liveness {
         let Liveness { functions, callees, loops, .. } = self;
         let function = functions.get(&frame.ip).and_then(Option::as_ref);
         let body = function.and_then(|function| function.loop_at(frame.ip as u64));
-        let found = body.map(|body| Loop {
+        let found = body.map(|body| LoopCode {
             pauses: body.iter().any(|code| is_pause(code)),
-            tries: body.iter().any(|code| is_call(code) && callees.try_something(code)),
+            compares_and_exchanges: body
+                .iter()
+                .any(|code| is_call(code) && callees.may_compare_exchange(code)),
         });
         loops.insert(frame.ip, found);
         found
@@ -233,7 +241,7 @@ impl Liveness {
         let Liveness { functions, callees, .. } = self;
         let read = || {
             let (code, start, pads) = function_of(frame)?;
-            Function::read(code, start, pads, |call| callees.diverge(call))
+            Function::read(code, start, pads, |call| callees.diverges_at(call))
         };
         functions.entry(frame.ip).or_insert_with(read).as_ref()
     }
