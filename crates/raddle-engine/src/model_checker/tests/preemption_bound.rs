@@ -1,4 +1,4 @@
-//! Bounds on preemptions, against all interleavings.
+//! The preemption bound, against all interleavings.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::graph::{Graph, Model, covers};
 use crate::model_checker::ModelChecker;
 use crate::op::Order::{Acquire, Relaxed, Release};
 
-/// What happened: for each event of each thread the write that it read, and the one that it comes after.
+/// An execution: for each event of each thread its source, and its predecessor in modification order.
 pub(super) type Signature = Vec<Vec<(u32, u32)>>;
 
 /// The name of an event in a signature.
@@ -21,7 +21,7 @@ fn name(thread: usize, step: usize) -> u32 {
 pub(crate) fn signature(graph: &Graph) -> Signature {
     let name_of = |id: u32| match id {
         INIT => 0,
-        // Threads begin with an event that is no step.
+        // The first event of a thread is its beginning, which is no step of the program.
         id => name(graph.event(id).thread.into(), graph.event(id).po as usize - 1),
     };
     let seen = |&id: &u32| {
@@ -33,7 +33,7 @@ pub(crate) fn signature(graph: &Graph) -> Signature {
     graph.threads.iter().map(|events| events[1..].iter().map(seen).collect()).collect()
 }
 
-/// The fewest preemptions with which interleavings show each execution under sequential consistency.
+/// For each execution under sequential consistency, the least number of preemptions in its interleavings.
 fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     #[derive(Clone)]
     struct World {
@@ -70,7 +70,7 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
                 Fence(_) => (7, false, None),
                 Lock(location) => (location, true, Some(1)),
                 Unlock(location) => (location, true, Some(0)),
-                Drop(..) => unreachable!("these programs have no handles"),
+                Decrement(..) => unreachable!("these programs have no reference counts"),
             };
             let (latest, value) = world.memory[location];
             let seen = (if read { latest } else { 0 }, if write.is_some() { latest } else { 0 });
@@ -105,13 +105,13 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     ends
 }
 
-/// What a complete graph costs by definition: all orders in which it can be made, an access that does not go to the newest write
-/// counting as a preemption.
+/// The cost of a complete graph by definition: the least cost of all orders of its events, in which an access that is not at the
+/// end of modification order counts as a preemption.
 fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
     type Known = HashMap<(Vec<u32>, usize), usize>;
     struct Definition<'a> {
         graph: &'a Graph,
-        declared_order: Vec<Option<Event>>,
+        pending: Vec<Option<Event>>,
         known: Known,
     }
     impl Definition<'_> {
@@ -129,7 +129,7 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
             let graph = self.graph;
             let next = |thread: usize| graph.threads[thread].get(view[thread] as usize).copied();
             let can_go_on = current < graph.threads.len()
-                && match next(current).map(|id| *graph.event(id)).or(self.declared_order[current]) {
+                && match next(current).map(|id| *graph.event(id)).or(self.pending[current]) {
                     Some(event) if event.location != NONE => {
                         event.access.accepts(self.value(view, event.location))
                     }
@@ -162,13 +162,13 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
             fewest
         }
     }
-    let wanted =
+    let pending =
         (0..graph.threads.len() as u16).map(|thread| preemption_bound::Blocking::pending(search, thread));
-    let mut definition = Definition { graph, declared_order: wanted.collect(), known: Known::new() };
+    let mut definition = Definition { graph, pending: pending.collect(), known: Known::new() };
     definition.fewest(&vec![0; graph.width], NONE as usize)
 }
 
-/// What a search within a bound counts.
+/// The executions of a search with a bound.
 fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
     let mut found = Vec::new();
     run(&mut ModelChecker::new(model).with_preemption_bound(most), program, true, true, |search, _| {
@@ -183,7 +183,7 @@ pub(crate) fn cases(default: u64) -> u64 {
     std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// Holds what a bounded search counts against what there is: the same, each once.
+/// Checks that a bounded search makes each execution within the bound once, and no other.
 #[track_caller]
 fn assert_within(model: Model, most: usize, program: &[Vec<Step>], all: &BTreeMap<Signature, usize>) {
     let found = within(model, most, program);
@@ -200,7 +200,7 @@ fn assert_within(model: Model, most: usize, program: &[Vec<Step>], all: &BTreeMa
 }
 
 #[test]
-fn executions_within_a_bound_are_those_that_interleavings_within_it_show() {
+fn executions_within_a_bound_are_those_of_interleavings_within_it() {
     for seed in 0..cases(300) {
         let program = random_program(seed, 4);
         let all = fewest_preemptions(&program);
@@ -211,7 +211,7 @@ fn executions_within_a_bound_are_those_that_interleavings_within_it_show() {
 }
 
 #[test]
-fn under_weak_memory_old_values_cost_as_preemptions_do() {
+fn under_weak_memory_stale_reads_cost_as_preemptions_do() {
     for seed in 0..cases(150) {
         let mut program = random_program(seed, 4);
         for step in program.iter_mut().flatten() {
@@ -236,9 +236,9 @@ fn under_weak_memory_old_values_cost_as_preemptions_do() {
     }
 }
 
-/// Figures of GenMC.
+/// The numbers are those of GenMC.
 #[test]
-fn known_counts() {
+fn numbers_of_executions_are_those_of_genmc() {
     let mut program = vec![vec![Write(X, 1, Release)]];
     program.extend((0..3).map(|i| vec![Read(X, Relaxed), Write(X, i + 2, Release)]));
     for (most, count) in [(0, 24), (1, 132), (2, 264), (3, 300)] {
@@ -247,10 +247,10 @@ fn known_counts() {
 }
 
 #[test]
-fn waiting_is_no_preemption() {
+fn a_switch_from_a_blocked_thread_is_no_preemption() {
     let program = vec![vec![Lock(X), Read(Y, Relaxed), Unlock(X)]; 4];
     assert_eq!(within(Model::Sc, 0, &program).len(), 24);
-    // Each has one lock and waits for the other: whoever came first was interrupted.
+    // In the deadlock, each thread holds one lock: the first one was preempted.
     let program =
         [vec![Lock(X), Lock(Y), Unlock(Y), Unlock(X)], vec![Lock(Y), Lock(X), Unlock(X), Unlock(Y)]];
     assert_eq!(within(Model::Sc, 0, &program).len(), 2);
@@ -258,7 +258,7 @@ fn waiting_is_no_preemption() {
 }
 
 #[test]
-fn what_is_cut_is_said() {
+fn graphs_beyond_the_bound_are_counted() {
     let program = vec![vec![Read(X, Relaxed), Write(X, 1, Relaxed)]; 2];
     let exceeded = |most| {
         let mut search = ModelChecker::new(Model::Sc).with_preemption_bound(most);
