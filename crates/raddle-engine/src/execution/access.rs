@@ -401,7 +401,7 @@ impl RaceDetector {
             // It is followed where it is made, whether it is an event or not.
             Step::Fence | Step::Begin | Step::TimedOut => {}
             // Time orders nothing in memory.
-            Step::Look => {}
+            Step::ReadCompletions => {}
             Step::Spawn(child) => sync.spawn(thread, child),
             Step::Join(other) => sync.join(thread, other),
             Step::LeaveScope => sync.store(thread, Order::Release, message),

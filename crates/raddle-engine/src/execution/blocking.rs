@@ -164,7 +164,7 @@ impl Engine {
     /// Threads that spin go round once more.
     pub(crate) fn release_all_spinners(&mut self) {
         for spinner in mem::take(&mut self.execution.spinners) {
-            self.threads[spinner as usize].spin.next_round();
+            self.threads[spinner as usize].spin.next_iteration();
             self.make_runnable(spinner);
         }
     }

@@ -72,20 +72,20 @@ impl Search<'_> {
             |made: &SearchReport| made.steps < FIRST / PART || made.steps_made < report.steps_made / PART;
         let mut made = SearchReport::default();
         let mut failure = None;
-        self.checker()?.begin_descents(self.config.seed);
+        self.checker()?.begin_probes(self.config.seed);
         while failure.is_none() && may_go_on(&made) && !self.checker()?.is_well_estimated() {
             self.checker()?.begin();
             made.executions = 1;
             failure = self.execute_here(body, judge, report.executions, &mut made);
             if made.executions > 0 {
-                self.checker()?.arrives();
+                self.checker()?.probe_completed();
             }
             if std::mem::take(&mut made.anew) {
                 (report.executions, report.blocked, report.anew) = (0, 0, true);
             }
         }
         report.executions += u64::from(failure.is_some());
-        self.checker()?.end_descents();
+        self.checker()?.end_probes();
         failure
     }
 

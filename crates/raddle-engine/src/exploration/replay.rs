@@ -19,7 +19,7 @@ impl Search<'_> {
         unsafe {
             let graphs = (*self.engine).exploration.checker.take();
             if graphs.is_some() {
-                let scripted = ModelChecker::scripted(self.config.memory, schedule.clone());
+                let scripted = ModelChecker::replaying(self.config.memory, schedule.clone());
                 (*self.engine).exploration.checker = Some(Box::new(scripted));
             }
             let script = || Box::new(Scripted::new(schedule.clone()));
@@ -106,7 +106,7 @@ impl Search<'_> {
         let engine = unsafe { &*self.engine };
         let threads = engine.threads[..engine.execution.alive].iter();
         let outcome = match (&engine.exploration.checker, outcome) {
-            (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.number_of(thread)),
+            (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.spawn_number_of(thread)),
             (None, outcome) => outcome,
         };
         Found {

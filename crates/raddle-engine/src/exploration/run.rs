@@ -85,8 +85,8 @@ impl Search<'_> {
                 Left::MustRestart(refinement) => {
                     self.kinds.clear();
                     if let Some(checker) = self.checker() {
-                        checker.learn(refinement);
-                        checker.take_lesson();
+                        checker.refine(refinement);
+                        checker.take_refinement();
                     }
                 }
             }
@@ -184,7 +184,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
     ) -> Run<'r, 's, 'a> {
         if let Some(checker) = search.checker() {
             // They were checkpoints of executions of another body.
-            checker.forget_kept();
+            checker.discard_checkpoints();
         }
         let is_forked = search.config.fork;
         Run {
@@ -275,7 +275,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         if has_more {
             return Next::Execute;
         }
-        let pauses = exploration.checker.as_mut().is_some_and(|checker| checker.pauses());
+        let pauses = exploration.checker.as_mut().is_some_and(|checker| checker.take_paused());
         let is_late = || self.effort().time.is_some_and(|time| self.begin.elapsed() >= time);
         if pauses && !is_late() && !signals::interrupted() {
             return Next::Pause;
@@ -299,7 +299,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             return Break(());
         }
         search.count_kind();
-        let is_unsure = search.config.only_if_sure && search.checker().is_some_and(|c| c.is_unsure());
+        let is_unsure =
+            search.config.only_if_sure && search.checker().is_some_and(|c| c.saw_uninstrumented_writes());
         if is_unsure { Break(()) } else { Continue(()) }
     }
 
@@ -310,7 +311,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         let exploration = unsafe { &mut (*engine).exploration };
         let executions = self.report.executions;
         if let (Some(pool), Some(checker)) = (&mut *self.pool, &mut exploration.checker) {
-            if !pool.goes_on(executions, checker.take_lesson()) {
+            if !pool.goes_on(executions, checker.take_refinement()) {
                 return Break(());
             }
             self.is_extended |= pool.reaches_further();
@@ -340,8 +341,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         let exploration = unsafe { &(*search.engine).exploration };
         report.left_out = exploration.left_out;
         if let Some(checker) = &exploration.checker {
-            report.unsure = checker.is_unsure();
-            report.exceeded = checker.exceeded();
+            report.unsure = checker.saw_uninstrumented_writes();
+            report.exceeded = checker.graphs_beyond_bound();
             if checker.has_unproven_spins() {
                 report.left_out.add(Reason::YieldingLoops);
             }

@@ -64,7 +64,7 @@ impl<'a> Search<'a> {
             Liveness::prepare();
             let checker = ModelChecker::new(config.memory);
             Box::new(match config.preemptions {
-                Some(most) => checker.with_preemptions(most),
+                Some(most) => checker.with_preemption_bound(most),
                 None => checker,
             })
         });

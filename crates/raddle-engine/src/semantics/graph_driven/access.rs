@@ -34,13 +34,13 @@ pub(super) unsafe fn access<T: Int>(
             if size_of::<T>() == size_of::<usize>() && engine.is_count(place.addr()) {
                 // What the user marked may have other handles than those that are counted.
                 let alone = !engine.is_marked_count(place.addr()) && is_alone(place.addr());
-                let purpose = Purpose::Look { alone };
+                let purpose = Purpose::Inspect { alone };
                 if engine.counting(place.addr(), purpose) == Counting::Abstract {
                     return count_apart(engine, place, access, order, Site::RefCountDown);
                 }
             }
             if size_of::<T>() == size_of::<u32>() && engine.is_shared_lock(place.addr()) {
-                engine.locking(place.addr(), LockUse::Look);
+                engine.locking(place.addr(), LockUse::Inspect);
             }
             access_and_check(engine, caller, place, access, order)
         })
@@ -103,12 +103,12 @@ pub(super) fn action<T: Int>(place: *const T, access: Access, order: Order, read
     let (value, newest) = (read.widen(), newest.widen());
     let written = || access.writes(value as u64, size).map_or(0, u128::from);
     match access {
-        Access::Load | Access::Await(_) | Access::AwaitOther(_) => {
+        Access::Load | Access::AwaitGreater(_) | Access::AwaitNotEqual(_) => {
             Action::Load { address, size, order, value, newest }
         }
         Access::Store(value) => Action::Store { address, size, order, value: value.into(), newest },
         Access::Rmw(op, _) => Action::Rmw { address, size, order, op, read: value, written: written() },
-        Access::Unlock(_) => {
+        Access::RwLockUnlock(_) => {
             Action::Rmw { address, size, order, op: Rmw::Sub, read: value, written: written() }
         }
         Access::Cas { expected, new, .. } => {

@@ -19,7 +19,7 @@ impl Engine {
     /// others may begin there. True if this is one of them: the event is yet to be made.
     #[inline]
     pub(super) fn begins_here(&mut self, id: EventId) -> bool {
-        self.exploration.checker.as_ref().is_some_and(|graphs| graphs.is_branch(id))
+        self.exploration.checker.as_ref().is_some_and(|graphs| graphs.wants_checkpoint(id))
             && self.keeps_points()
             && self.keep(id)
     }
@@ -50,11 +50,11 @@ impl Engine {
     /// Runs on the explorer's stack, so that those of all threads stand still.
     fn keep_now(&mut self, id: EventId) {
         let Some(graphs) = &mut self.exploration.checker else { return };
-        let mut point = graphs.spare_point();
+        let mut point = graphs.new_checkpoint();
         let machine = Rc::get_mut(&mut point).expect("it is spare").machine_mut();
         let copied = self.snapshot(machine);
         if let Some(graphs) = self.exploration.checker.as_mut().filter(|_| copied) {
-            graphs.keep(id, point);
+            graphs.add_checkpoint(id, point);
         }
     }
 }

@@ -182,7 +182,7 @@ impl Semantics for GraphDriven {
 
     fn yield_now(engine: &mut Engine, _: usize) {
         engine.count_step();
-        engine.current().rounds.yielded();
+        engine.current().spin_detector.yielded();
         if engine.exploration.limits.prove_spins {
             // A thread that yields may be waiting for those who then go on: that is to be seen.
             engine.reschedule();
@@ -214,7 +214,7 @@ impl Semantics for GraphDriven {
             return engine.look_at_others(me, threads);
         }
         // A thread that does the same again does not wait.
-        engine.current().rounds.reset();
+        engine.current().spin_detector.reset();
         None
     }
 
@@ -240,11 +240,11 @@ impl Semantics for GraphDriven {
     }
 
     fn seen_of(engine: &Engine, thread: ThreadId) -> Option<u32> {
-        Some(checker(engine).seen_of(engine.current_id(), thread))
+        Some(checker(engine).hb_entry_of_next(engine.current_id(), thread))
     }
 
     fn begin(engine: &mut Engine, body: *mut dyn FnMut()) {
-        match engine.checker().take_up() {
+        match engine.checker().restore_checkpoint() {
             Some(checkpoint) => engine.restore(checkpoint.machine()),
             None => _ = engine.make_thread(Start::Root(body)),
         }
@@ -263,14 +263,16 @@ impl Semantics for GraphDriven {
         let Some(checker) = &mut exploration.checker else { return };
         let threads = &threads[..execution.alive];
         let mut dropping = threads.iter().filter_map(|thread| thread.dropping);
-        if dropping.any(|dropping| checker.drop_ends(dropping).is_err()) {
+        if dropping.any(|dropping| checker.drop_ended(dropping).is_err()) {
             execution.outcome = Some(Outcome::Discarded(Discarded::Restart));
             return;
         }
         let ended = threads.iter().filter(|thread| thread.state == State::Finished);
-        if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| checker.leader_went_on(thread)) {
+        if let Some(thread) =
+            ended.map(|thread| thread.id).find(|&thread| checker.ended_before_symmetric_predecessor(thread))
+        {
             execution.outcome = Some(Outcome::Asymmetric { thread });
-        } else if !checker.counts() {
+        } else if !checker.is_within_bound() {
             execution.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
         }
     }
@@ -288,19 +290,19 @@ impl Semantics for GraphDriven {
             | Store { address, .. }
             | Rmw { address, .. }
             | Cas { address, .. }
-            | Wait { address, .. } => checker.touched(me, *address),
+            | Wait { address, .. } => checker.rf_and_co(me, *address),
             _ => None,
         };
         // Where races are looked for, clocks are kept beside the graph.
         let moment = match engine.exploration.detector {
-            None => checker.moment(me),
+            None => checker.timestamp(me),
             Some(_) => engine.moment_by_clocks(action),
         };
         Links { touched, moment }
     }
 
     fn linear_extension(engine: &Engine) -> Option<Vec<u32>> {
-        checker(engine).moments()
+        checker(engine).linear_extension()
     }
 
     fn reach_limit(_: &mut Engine) {}
@@ -311,13 +313,13 @@ impl Semantics for GraphDriven {
     }
 
     fn free(engine: &mut Engine, memory: &Range<usize>) {
-        engine.checker().forget(memory);
+        engine.checker().memory_freed(memory);
         engine.current().dropping.take_if(|dropping| dropping.of_thread && memory.contains(&dropping.count));
         engine.end_marked_counts(memory);
     }
 
     fn forget_checkpoints(engine: &mut Engine) {
-        engine.checker().forget_kept();
+        engine.checker().discard_checkpoints();
     }
 }
 

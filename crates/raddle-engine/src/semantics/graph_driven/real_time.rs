@@ -22,7 +22,7 @@ impl Engine {
     pub(crate) fn look_at_others(&mut self, me: usize, threads: usize) -> Option<EventId> {
         let mut first = None;
         for other in (0..threads).filter(|&other| other != me) {
-            let id = self.take_step_of_scenario(other, Access::Look);
+            let id = self.take_step_of_scenario(other, Access::ReadCompletions);
             first.get_or_insert(id);
         }
         first

@@ -126,14 +126,14 @@ unsafe fn count_handles<T: Int>(
                 engine.mark_count(count);
             }
             let gives_up = site == Site::RefCountDown;
-            let purpose = if gives_up { Purpose::Drop } else { Purpose::Count };
+            let purpose = if gives_up { Purpose::DropStrong } else { Purpose::Adjust };
             let counting = engine.counting(count, purpose);
             engine.current().counted_exactly = counting == Counting::Precise;
             let mut event = None;
             match counting {
                 Counting::Precise => return access_and_check(engine, caller, place, access, order),
                 Counting::Decrement => {
-                    event = Some(engine.take_shared_step(SyntheticLocation::Drops(count), Access::Drop))
+                    event = Some(engine.take_shared_step(SyntheticLocation::Drops(count), Access::Decrement))
                 }
                 // It would be an event if ends of handles were.
                 Counting::Abstract if gives_up => engine.note_act(),
@@ -223,32 +223,32 @@ impl Engine {
 
     /// Whether references are counted here.
     pub(crate) fn is_count(&mut self, address: usize) -> bool {
-        self.checker().is_count(address)
+        self.checker().is_refcount(address)
     }
 
     /// The current thread counts handles here, by code that the user marked.
     pub(crate) fn mark_count(&mut self, count: usize) {
-        if self.checker().mark_count(count).is_err() {
+        if self.checker().mark_user_refcount(count).is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
     /// Whether handles are counted here by code that the user marked.
     pub(crate) fn is_marked_count(&mut self, count: usize) -> bool {
-        self.checker().is_marked_count(count)
+        self.checker().is_user_refcount(count)
     }
 
     /// The last handle is given up that is counted here, by code that the user marked.
     pub(crate) fn note_last_of_marked(&mut self, count: usize) {
-        self.checker().note_last_of_marked(count);
+        self.checker().user_refcount_reached_zero(count);
     }
 
     /// Memory is freed, and with it what the user marked as counts whose last handle was given up.
     pub(super) fn end_marked_counts(&mut self, memory: &Range<usize>) {
-        while let Some(count) = self.checker().take_marked_count(memory) {
+        while let Some(count) = self.checker().take_user_refcount(memory) {
             self.end_counts(count, count);
             if let Some(dropping) = self.current().dropping.take_if(|dropping| dropping.count == count)
-                && self.checker().drop_ends(dropping).is_err()
+                && self.checker().drop_ended(dropping).is_err()
             {
                 self.stop(Outcome::Discarded(Discarded::Restart));
             }
@@ -257,14 +257,14 @@ impl Engine {
 
     /// The handles that were counted at these addresses are gone, and so is the memory.
     pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
-        self.checker().end_counts([strong, weak], SyntheticLocation::Drops(strong).address());
+        self.checker().end_refcounts([strong, weak], SyntheticLocation::Drops(strong).address());
     }
 
     /// The current thread does something that others can notice: if it is dropping a value, it matters that it does.
     #[inline]
     pub(crate) fn note_act(&mut self) {
         if let Some(dropping) = self.current().dropping.take()
-            && self.checker().drop_acts(dropping).is_err()
+            && self.checker().drop_has_effect(dropping).is_err()
         {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }

@@ -41,7 +41,7 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             }
             let is_known = engine.threads.iter().any(|thread| thread.holds_lock(lock));
             if is_held && !is_known {
-                engine.locking(lock, LockUse::Look);
+                engine.locking(lock, LockUse::Inspect);
             }
             let locking = engine.locking(lock, if shared { LockUse::Read } else { LockUse::Write });
             let mut hold = Hold::new(lock, shared, locking);
@@ -53,10 +53,10 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             }
             engine.reach(place_of(word), AccessKind::AtomicWrite);
             match (locking.whole, shared) {
-                (true, true) => _ = access_and_check(engine, caller, word, Access::LockShared, order),
+                (true, true) => _ = access_and_check(engine, caller, word, Access::RwLockRead, order),
                 (true, false) => ask_alone(engine, caller, word, order),
-                (false, true) => _ = change(engine, caller, word, Access::LockShared, order),
-                (false, false) => _ = change(engine, caller, word, Access::LockAlone, order),
+                (false, true) => _ = change(engine, caller, word, Access::RwLockRead, order),
+                (false, false) => _ = change(engine, caller, word, Access::RwLockWrite, order),
             }
             if shared {
                 open(
@@ -84,8 +84,8 @@ pub(super) unsafe fn try_lock(
     unsafe {
         enter(engine, |engine| {
             let lock = word.addr();
-            engine.locking(lock, LockUse::Look);
-            let access = if shared { Access::TryLockShared } else { Access::TryLockAlone };
+            engine.locking(lock, LockUse::Inspect);
+            let access = if shared { Access::RwLockTryRead } else { Access::RwLockTryWrite };
             let read = access_and_check(engine, caller, word, access, order);
             if access.writes(read.into(), 4).is_none() {
                 return read;
@@ -146,7 +146,7 @@ pub(super) unsafe fn unlock(
             let read = match hold.shares.is_empty() {
                 // std need not wake those who wait: they see what the word holds.
                 true => {
-                    let unlock = Access::Unlock(added(access));
+                    let unlock = Access::RwLockUnlock(added(access));
                     access_and_check(engine, caller, word, unlock, order) & RWLOCK_HOLDERS as u32
                 }
                 false => {
@@ -166,8 +166,8 @@ pub(super) unsafe fn unlock(
 unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: Order) {
     // SAFETY: the caller's. Both are made by the same instruction of the program, which does not go round.
     unsafe {
-        if access_within(engine, 0, word, Access::AskAlone, order) & RWLOCK_HOLDERS as u32 != 0 {
-            access_within(engine, 0, word, Access::LockAsked, order);
+        if access_within(engine, 0, word, Access::RwLockRequestWrite, order) & RWLOCK_HOLDERS as u32 != 0 {
+            access_within(engine, 0, word, Access::RwLockWriteAfterRequest, order);
         }
     }
     engine.accessed_along_graph(place_of(word), caller);
@@ -237,7 +237,7 @@ impl Engine {
     /// Whether the word at the address is that of a `RwLock` which is accessed by shares.
     #[inline]
     pub(crate) fn is_shared_lock(&mut self, address: usize) -> bool {
-        self.checker().is_shared_lock(address)
+        self.checker().is_split_rwlock(address)
     }
 
     /// The first so many shares of the `RwLock` and their gates are those of another from now on, at the same address.

@@ -2,7 +2,7 @@
 
 use super::synthetic::SyntheticLocation;
 use crate::execution::Engine;
-use crate::model_checker::LoopsAtRest;
+use crate::model_checker::BlockedSpinners;
 use crate::op::{Pending, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::thread::State;
@@ -74,19 +74,20 @@ impl Engine {
                 }
             }
             let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
-            let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
+            let alone =
+                |&&thread: &&ThreadId| graph.awaited_symmetric_predecessor(thread).is_some_and(has_ended);
             if let Some(&next) = self.execution.runnable.iter().find(alone) {
-                graph.let_go(next);
+                graph.stop_awaiting_symmetric_predecessor(next);
                 return Some(next);
             }
             // Loops that give way may have bounds of their own.
-            if let Some(next) = graph.set_free() {
+            if let Some(next) = graph.release_spinner() {
                 return Some(next);
             }
             graph.enumerate_blocked_reads();
-            let loops = graph.loops_at_rest();
+            let loops = graph.blocked_spinners();
             for &thread in &self.execution.runnable {
-                if let Some(address) = graph.awaited(thread) {
+                if let Some(address) = graph.awaited_address(thread) {
                     let address = SyntheticLocation::in_memory(address);
                     self.threads[thread as usize].state = State::Lock { address };
                 }
@@ -96,9 +97,9 @@ impl Engine {
             }
             if self.execution.outcome.is_none() {
                 self.execution.outcome = Some(match loops {
-                    LoopsAtRest::None => self.outcome_at_rest(),
-                    LoopsAtRest::Moving => Outcome::Discarded(Discarded::Blocked),
-                    LoopsAtRest::Stuck => Outcome::Livelock,
+                    BlockedSpinners::None => self.outcome_at_rest(),
+                    BlockedSpinners::ReadStale => Outcome::Discarded(Discarded::Blocked),
+                    BlockedSpinners::Livelocked => Outcome::Livelock,
                 });
                 self.record_last_waits();
             }

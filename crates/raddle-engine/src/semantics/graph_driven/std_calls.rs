@@ -75,13 +75,13 @@ unsafe fn steps(engine: &mut Engine, call: StdCall) -> u64 {
                 0
             }
             StdCall::LockShared { state } => {
-                engine.locking(state.addr(), LockUse::Look);
-                step(engine, state, Access::LockShared, Order::Acquire);
+                engine.locking(state.addr(), LockUse::Inspect);
+                step(engine, state, Access::RwLockRead, Order::Acquire);
                 0
             }
             StdCall::LockAlone { state } => {
-                engine.locking(state.addr(), LockUse::Look);
-                step(engine, state, Access::LockAlone, Order::Acquire);
+                engine.locking(state.addr(), LockUse::Inspect);
+                step(engine, state, Access::RwLockWrite, Order::Acquire);
                 0
             }
             StdCall::Park { state, deadline, by_user } => {
@@ -161,7 +161,8 @@ pub(super) unsafe fn once_waits(
     let mut state = incomplete;
     loop {
         // SAFETY: the caller's.
-        state = unsafe { access_within(engine, 0, once, Access::AwaitOther(state.into()), Order::Acquire) };
+        state =
+            unsafe { access_within(engine, 0, once, Access::AwaitNotEqual(state.into()), Order::Acquire) };
         if state == complete || !force {
             return state;
         }
@@ -183,6 +184,9 @@ impl Engine {
     pub(crate) fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
         let way = SyntheticLocation::Way(barrier, (generation % SyntheticLocation::WAYS) as u16);
         let times = generation / SyntheticLocation::WAYS;
-        self.take_shared_step(way, if lets_go { Access::Store(times + 1) } else { Access::Await(times) });
+        self.take_shared_step(
+            way,
+            if lets_go { Access::Store(times + 1) } else { Access::AwaitGreater(times) },
+        );
     }
 }

@@ -11,8 +11,8 @@ use crate::model_checker::{Answer, Location, Request};
 use crate::op::{Order, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::platform::words;
-use crate::spinloop::liveness::State;
-use crate::spinloop::rounds::Round;
+use crate::spinloop::detect::SpinIteration;
+use crate::spinloop::liveness::MachineState;
 use crate::trace::SwitchReason;
 
 impl Engine {
@@ -41,7 +41,7 @@ impl Engine {
                 self.watch_for_loops(pc, access, location);
             }
             let request = Request { thread, access, order, memory: location, follows };
-            let po = self.checker().next_of(thread);
+            let po = self.checker().next_po(thread);
             match self.checker().request(&request) {
                 Answer::Done { id, .. } if self.begins_here(id) => {}
                 Answer::Done { id, read, write } => {
@@ -56,11 +56,11 @@ impl Engine {
                     match location.filter(|_| may_go_round && !effect) {
                         Some(at) => self.has_read_along_graph(pc, access, at.address, read, po),
                         None if access == Access::Fence => {}
-                        None => self.current().rounds.reset(),
+                        None => self.current().spin_detector.reset(),
                     }
                     return (read, write);
                 }
-                Answer::Waits => reason = SwitchReason::Blocked,
+                Answer::Blocked => reason = SwitchReason::Blocked,
                 Answer::Diverged => {
                     let choice = self.checker().made();
                     self.stop(Outcome::Diverged { choice })
@@ -99,14 +99,14 @@ impl Engine {
         if next == self.execution.current {
             return;
         }
-        if self.current().rounds.are_watched() {
+        if self.current().spin_detector.tracks_memory() {
             let memory = self.own_memory();
-            self.current().rounds.leaves(memory);
+            self.current().spin_detector.switched_out(memory);
         }
         self.switch_to(next, reason);
-        if self.current().rounds.are_watched() {
+        if self.current().spin_detector.tracks_memory() {
             let memory = self.own_memory();
-            self.current().rounds.finds(memory);
+            self.current().spin_detector.switched_in(memory);
         }
     }
 
@@ -120,14 +120,14 @@ impl Engine {
     /// Whether something is learned from a round that the current thread may have made.
     fn learns_from_round(&mut self, pc: usize, access: Access, address: usize) -> bool {
         let thread = self.execution.current;
-        if !self.current().rounds.came_by(pc, address)
-            || !self.checker().is_beyond()
-            || self.checker().is_free(thread)
+        if !self.current().spin_detector.has_read_at(pc, address)
+            || !self.checker().is_past_graph()
+            || self.checker().is_released_spinner(thread)
         {
             return false;
         }
         let state = self.state_at(pc, access);
-        let rounds = mem::take(&mut self.current().rounds);
+        let rounds = mem::take(&mut self.current().spin_detector);
         let Engine { exploration, execution, threads, .. } = self;
         let Exploration { liveness, checker, borrowed, pages, .. } = exploration;
         let alive = &execution.alive;
@@ -140,18 +140,18 @@ impl Engine {
             let memory = blocking::memory_of(borrowed, pages.as_ref(), *alive);
             memory.chain(stacks).chain(locals).any(|memory| words::holds(memory, range))
         };
-        let round = rounds.look(pc, address, &state, |one, other| {
+        let round = rounds.detect(pc, address, &state, |one, other| {
             // What others write to a place on the stack is read as an event.
-            liveness.same(one, other, |byte| graph.is_place(byte), &is_held)
+            liveness.is_equivalent(one, other, |byte| graph.is_atomic_byte(byte), &is_held)
         });
         let again = match round {
-            Round::None => false,
-            Round::Perhaps { po } => graph.learns_loop(pc, thread, po),
-            Round::Since { po, vain, proven } => {
-                graph.assume_spin(thread, [po, vain], proven, || liveness.innermost_loop(pc))
+            SpinIteration::None => false,
+            SpinIteration::Candidate { po } => graph.watch_read(pc, thread, po),
+            SpinIteration::Found { since, spin_read, proven } => {
+                graph.assume_spin(thread, [since, spin_read], proven, || liveness.innermost_loop(pc))
             }
         };
-        self.current().rounds = rounds;
+        self.current().spin_detector = rounds;
         again
     }
 
@@ -164,22 +164,22 @@ impl Engine {
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
         let thread = self.execution.current;
         // Where the thread is known to have an effect before long, it does not go round.
-        let is_loop = self.checker().is_loop(pc) && !self.checker().will_not_wait(thread, po);
+        let is_loop = self.checker().is_watched_read(pc) && !self.checker().will_have_effect(thread, po);
         let state = if is_loop { Some(self.state_at(pc, access)) } else { None };
-        self.current().rounds.has_read(pc, address, value, po, state);
+        self.current().spin_detector.record_read(pc, address, value, po, state);
     }
 
     /// The state of the current thread, which is about to make this access or has just made it.
-    fn state_at(&mut self, pc: usize, access: Access) -> State {
+    fn state_at(&mut self, pc: usize, access: Access) -> MachineState {
         let memory = self.own_memory();
-        let changes = self.current().rounds.changes(memory);
+        let changes = self.current().spin_detector.own_changes(memory);
         let call = match access {
             Access::Rmw(_, operand) => operand,
             Access::Cas { expected, new, .. } => expected.rotate_left(32) ^ new,
             _ => 0,
         };
         let thread = self.current();
-        State::of_current(pc, &thread.registers, thread.stack.top(), call, changes)
+        MachineState::of_current(pc, &thread.registers, thread.stack.top(), call, changes)
     }
 
     /// Takes a step that touches no memory.

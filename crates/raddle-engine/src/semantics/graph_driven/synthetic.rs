@@ -1,6 +1,6 @@
 //! Synthetic locations: what threads share besides memory, as locations of the execution graph.
 
-use crate::graph::NOT_IN_MEMORY;
+use crate::graph::SYNTHETIC_SIZE;
 use crate::model_checker::Location;
 use crate::op::ThreadId;
 
@@ -45,7 +45,7 @@ impl SyntheticLocation {
     pub(super) const WAYS: u64 = 1 << 13;
 
     pub(super) fn location(self) -> Location {
-        Location { address: self.address(), size: NOT_IN_MEMORY, value: None }
+        Location { address: self.address(), size: SYNTHETIC_SIZE, value: None }
     }
 
     /// An address that no memory has.

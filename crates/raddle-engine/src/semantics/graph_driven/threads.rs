@@ -175,12 +175,12 @@ impl Engine {
     /// Whether giving up a handle of a thread, and the end of a scope, are steps of their own.
     #[inline]
     pub(crate) fn counts_handles_of_threads(&mut self) -> bool {
-        self.checker().counts_handles_of_threads()
+        self.checker().thread_handles_are_events()
     }
 
     /// The current thread does something that shows when handles of threads are given up.
     pub(crate) fn need_handles_of_threads(&mut self) {
-        if self.checker().need_handles_of_threads().is_err() {
+        if self.checker().require_thread_handle_events().is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
@@ -230,7 +230,7 @@ impl Engine {
     /// The current thread is about to make another, and std gives that the next of its identifiers.
     pub(crate) fn note_spawn(&mut self) {
         let thread = self.execution.current;
-        if !self.checker().spawns_in_order(thread) {
+        if !self.checker().sees_latest_spawn(thread) {
             self.exploration.left_out.add(Reason::ThreadIds);
         }
     }
@@ -240,7 +240,7 @@ impl Engine {
         let parent = self.execution.current;
         let before = self.current().children;
         self.current().children += 1;
-        self.checker().child(parent, before)
+        self.checker().child_id(parent, before)
     }
 
     /// The current thread has just made another, of the kind that it makes.

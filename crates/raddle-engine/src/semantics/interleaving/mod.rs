@@ -20,7 +20,7 @@ use crate::op::{Caller, Effect, Int, Order, Pending, Rmw, ThreadId};
 use crate::outcome::Outcome;
 use crate::schedule::{ALL_POINTS, Schedule};
 use crate::site::Site;
-use crate::spinloop::watch::{CLOCK, GIVING_WAY, Read};
+use crate::spinloop::watch::{CLOCK, Read, YIELD};
 use crate::thread::{Start, State, Wake};
 use crate::trace::{Action, Links, SwitchReason};
 
@@ -161,7 +161,7 @@ impl Semantics for Interleaving {
 
     fn yield_now(engine: &mut Engine, pc: usize) {
         engine.count_step();
-        engine.has_read(Read { pc, address: GIVING_WAY, value: 0 });
+        engine.has_read(Read { pc, address: YIELD, value: 0 });
         if engine.exploration.limits.prove_spins {
             // A thread that yields may be waiting for those who then go on: that is to be seen.
             return engine.point(Pending::NOTHING);

@@ -32,7 +32,7 @@ impl Engine {
         {
             let top = self.current().stack.top();
             let state = crate::platform::unwind::machine_state(read.pc, top);
-            self.current().spin.round_ended(state);
+            self.current().spin.iteration_ended(state);
         }
         if self.exploration.limits.prove_spins && !self.current().spin.stuck {
             return;
