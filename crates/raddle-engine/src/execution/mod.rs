@@ -206,6 +206,7 @@ impl Engine {
         }
         self.execution.alive = self.execution.alive.max(id + 1);
         let thread = &mut self.threads[id];
+        thread.renew(start, self.exploration.random_seed);
         match self.exploration.limits.backend {
             Backend::Coroutines => {
                 thread.stack = thread.slot;
@@ -220,7 +221,6 @@ impl Engine {
                 thread.os_thread = Some(os_thread);
             }
         }
-        thread.renew(start, self.exploration.random_seed);
         self.make_runnable(id as ThreadId);
         id as ThreadId
     }
