@@ -14,7 +14,7 @@ pub struct Schedule {
     /// At each access that had a choice (under the exhaustive search, at each access): how far back in modification order it went. 0 is the newest.
     pub mo_offsets: Vec<u16>,
     /// Under the exhaustive search: how each access to a count of references was made, as far as any was an event
-    /// (see `graph::counts`).
+    /// (see `model_checker::abstraction_log`).
     pub counts: Vec<u16>,
     /// Since which event the execution went on fairly, if it reached a limit.
     pub fair_since: Option<u64>,
