@@ -97,7 +97,7 @@ impl Engine {
         let learned = self.detector.as_mut().is_some_and(|detector| std::mem::take(&mut detector.learned));
         if learned && let Some(graphs) = &mut self.exhaustive {
             // Executions that begin there lack these accesses, too.
-            graphs.forget_kept();
+            graphs.discard_checkpoints();
         }
         learned
     }
@@ -132,7 +132,7 @@ impl Engine {
             // It is followed where it is made, whether it is an event or not.
             Step::Fence | Step::Begin | Step::TimedOut => {}
             // Time orders nothing in memory.
-            Step::Look => {}
+            Step::ReadCompletions => {}
             Step::Spawn(child) => sync.spawn(thread, child),
             Step::Join(other) => sync.join(thread, other),
             Step::LeaveScope => sync.store(thread, Order::Release, message),
@@ -222,7 +222,7 @@ impl Engine {
         }
         let bytes = block.start..block.start + block.size;
         if let Some(exhaustive) = &mut self.exhaustive {
-            exhaustive.forget(&bytes);
+            exhaustive.memory_freed(&bytes);
             self.current().dropping.take_if(|dropping| dropping.of_thread && bytes.contains(&dropping.count));
             self.end_marked_counts(&bytes);
         }

@@ -8,18 +8,18 @@ use std::ops::{Range, RangeInclusive};
 
 use super::{Engine, blocking, leaks};
 use crate::graph::event::{Access, EventId, NONE};
-use crate::graph::{Model, NOT_IN_MEMORY};
+use crate::graph::{Model, SYNTHETIC_SIZE};
 use crate::isolate::heap;
 use crate::left_out::Reason;
 use crate::model_checker::{
-    Answer, Counting, Location, LockUse, Locking, LoopsAtRest, ModelChecker, Purpose, Request, Restart,
+    Answer, BlockedSpinners, Counting, Location, LockUse, Locking, ModelChecker, Purpose, Request, Restart,
 };
 use crate::op::{Order, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::platform::sys;
 use crate::platform::words;
-use crate::spinloop::liveness::State;
-use crate::spinloop::rounds::Round;
+use crate::spinloop::detect::SpinIteration;
+use crate::spinloop::liveness::MachineState;
 use crate::thread::{self, Left, Scope, VThread};
 use crate::trace::SwitchReason;
 
@@ -67,7 +67,7 @@ impl SyntheticLocation {
     const WAYS: u64 = 1 << 13;
 
     fn location(self) -> Location {
-        Location { address: self.address(), size: NOT_IN_MEMORY, value: None }
+        Location { address: self.address(), size: SYNTHETIC_SIZE, value: None }
     }
 
     /// An address that no memory has.
@@ -129,7 +129,7 @@ impl Engine {
                 self.watch_for_loops(pc, access, location);
             }
             let request = Request { thread, access, order, memory: location, follows };
-            let po = self.graph().next_of(thread);
+            let po = self.graph().next_po(thread);
             match self.graph().request(&request) {
                 Answer::Done { id, .. } if self.begins_here(id) => {}
                 Answer::Done { id, read, write } => {
@@ -148,7 +148,7 @@ impl Engine {
                     }
                     return (read, write);
                 }
-                Answer::Waits => reason = SwitchReason::Blocked,
+                Answer::Blocked => reason = SwitchReason::Blocked,
                 Answer::Diverged => {
                     let choice = self.graph().made();
                     self.stop(Outcome::Diverged { choice })
@@ -187,14 +187,14 @@ impl Engine {
         if next == self.current {
             return;
         }
-        if self.current().rounds.are_watched() {
+        if self.current().rounds.tracks_memory() {
             let memory = self.own_memory();
-            self.current().rounds.leaves(memory);
+            self.current().rounds.switched_out(memory);
         }
         self.switch_to(next, reason);
-        if self.current().rounds.are_watched() {
+        if self.current().rounds.tracks_memory() {
             let memory = self.own_memory();
-            self.current().rounds.finds(memory);
+            self.current().rounds.switched_in(memory);
         }
     }
 
@@ -208,9 +208,9 @@ impl Engine {
     /// Whether something is learned from a round that the current thread may have made.
     fn learns_from_round(&mut self, pc: usize, access: Access, address: usize) -> bool {
         let thread = self.current;
-        if !self.current().rounds.came_by(pc, address)
-            || !self.graph().is_beyond()
-            || self.graph().is_free(thread)
+        if !self.current().rounds.has_read_at(pc, address)
+            || !self.graph().is_past_graph()
+            || self.graph().is_released_spinner(thread)
         {
             return false;
         }
@@ -226,15 +226,15 @@ impl Engine {
             let memory = blocking::memory_of(borrowed, pages.as_ref(), *alive);
             memory.chain(stacks).chain(locals).any(|memory| words::holds(memory, range))
         };
-        let round = rounds.look(pc, address, &state, |one, other| {
+        let round = rounds.detect(pc, address, &state, |one, other| {
             // What others write to a place on the stack is read as an event.
-            liveness.same(one, other, |byte| graph.is_place(byte), &is_held)
+            liveness.is_equivalent(one, other, |byte| graph.is_atomic_byte(byte), &is_held)
         });
         let again = match round {
-            Round::None => false,
-            Round::Perhaps { po } => graph.learns_loop(pc, thread, po),
-            Round::Since { po, vain, proven } => {
-                graph.assume_spin(thread, [po, vain], proven, || liveness.innermost_loop(pc))
+            SpinIteration::None => false,
+            SpinIteration::Candidate { po } => graph.watch_read(pc, thread, po),
+            SpinIteration::Found { since, spin_read, proven } => {
+                graph.assume_spin(thread, [since, spin_read], proven, || liveness.innermost_loop(pc))
             }
         };
         self.current().rounds = rounds;
@@ -250,22 +250,22 @@ impl Engine {
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
         let thread = self.current;
         // Where the thread is known to have an effect before long, it does not go round.
-        let is_loop = self.graph().is_loop(pc) && !self.graph().will_not_wait(thread, po);
+        let is_loop = self.graph().is_watched_read(pc) && !self.graph().will_have_effect(thread, po);
         let state = if is_loop { Some(self.state_at(pc, access)) } else { None };
-        self.current().rounds.has_read(pc, address, value, po, state);
+        self.current().rounds.record_read(pc, address, value, po, state);
     }
 
     /// The state of the current thread, which is about to make this access or has just made it.
-    fn state_at(&mut self, pc: usize, access: Access) -> State {
+    fn state_at(&mut self, pc: usize, access: Access) -> MachineState {
         let memory = self.own_memory();
-        let changes = self.current().rounds.changes(memory);
+        let changes = self.current().rounds.own_changes(memory);
         let call = match access {
             Access::Rmw(_, operand) => operand,
             Access::Cas { expected, new, .. } => expected.rotate_left(32) ^ new,
             _ => 0,
         };
         let thread = self.current();
-        State::of_current(pc, &thread.registers, thread.stack.top(), call, changes)
+        MachineState::of_current(pc, &thread.registers, thread.stack.top(), call, changes)
     }
 
     /// Takes a step that touches no memory.
@@ -320,12 +320,12 @@ impl Engine {
     /// Whether giving up a handle of a thread, and the end of a scope, are steps of their own.
     #[inline]
     pub(crate) fn counts_handles_of_threads(&mut self) -> bool {
-        self.graph().counts_handles_of_threads()
+        self.graph().thread_handles_are_events()
     }
 
     /// The current thread does something that shows when handles of threads are given up.
     pub(crate) fn need_handles_of_threads(&mut self) {
-        if self.graph().need_handles_of_threads().is_err() {
+        if self.graph().require_thread_handle_events().is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
@@ -382,7 +382,7 @@ impl Engine {
     pub(crate) fn look_at_others(&mut self, me: usize, threads: usize) -> Option<EventId> {
         let mut first = None;
         for other in (0..threads).filter(|&other| other != me) {
-            let id = self.take_step_of_scenario(other, Access::Look);
+            let id = self.take_step_of_scenario(other, Access::ReadCompletions);
             first.get_or_insert(id);
         }
         first
@@ -421,7 +421,7 @@ impl Engine {
     /// Whether the word at the address is that of a `RwLock` which is accessed by shares.
     #[inline]
     pub(crate) fn is_shared_lock(&mut self, address: usize) -> bool {
-        self.graph().is_shared_lock(address)
+        self.graph().is_split_rwlock(address)
     }
 
     /// The first so many shares of the `RwLock` and their gates are those of another from now on, at the same address.
@@ -446,37 +446,40 @@ impl Engine {
     pub(crate) fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
         let way = SyntheticLocation::Way(barrier, (generation % SyntheticLocation::WAYS) as u16);
         let times = generation / SyntheticLocation::WAYS;
-        self.take_shared_step(way, if lets_go { Access::Store(times + 1) } else { Access::Await(times) });
+        self.take_shared_step(
+            way,
+            if lets_go { Access::Store(times + 1) } else { Access::AwaitGreater(times) },
+        );
     }
 
     /// Whether references are counted here.
     pub(crate) fn is_count(&mut self, address: usize) -> bool {
-        self.graph().is_count(address)
+        self.graph().is_refcount(address)
     }
 
     /// The current thread counts handles here, by code that the user marked.
     pub(crate) fn mark_count(&mut self, count: usize) {
-        if self.graph().mark_count(count).is_err() {
+        if self.graph().mark_user_refcount(count).is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
     /// Whether handles are counted here by code that the user marked.
     pub(crate) fn is_marked_count(&mut self, count: usize) -> bool {
-        self.graph().is_marked_count(count)
+        self.graph().is_user_refcount(count)
     }
 
     /// The last handle is given up that is counted here, by code that the user marked.
     pub(crate) fn note_last_of_marked(&mut self, count: usize) {
-        self.graph().note_last_of_marked(count);
+        self.graph().user_refcount_reached_zero(count);
     }
 
     /// Memory is freed, and with it what the user marked as counts whose last handle was given up.
     pub(super) fn end_marked_counts(&mut self, memory: &Range<usize>) {
-        while let Some(count) = self.graph().take_marked_count(memory) {
+        while let Some(count) = self.graph().take_user_refcount(memory) {
             self.end_counts(count, count);
             if let Some(dropping) = self.current().dropping.take_if(|dropping| dropping.count == count)
-                && self.graph().drop_ends(dropping).is_err()
+                && self.graph().drop_ended(dropping).is_err()
             {
                 self.stop(Outcome::Discarded(Discarded::Restart));
             }
@@ -485,14 +488,14 @@ impl Engine {
 
     /// The handles that were counted at these addresses are gone, and so is the memory.
     pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
-        self.graph().end_counts([strong, weak], SyntheticLocation::Drops(strong).address());
+        self.graph().end_refcounts([strong, weak], SyntheticLocation::Drops(strong).address());
     }
 
     /// The current thread does something that others can notice: if it is dropping a value, it matters that it does.
     #[inline]
     pub(crate) fn note_act(&mut self) {
         if let Some(dropping) = self.current().dropping.take()
-            && self.graph().drop_acts(dropping).is_err()
+            && self.graph().drop_has_effect(dropping).is_err()
         {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
@@ -527,15 +530,17 @@ impl Engine {
             return;
         }
         let mut dropping = self.threads[..self.alive].iter().filter_map(|thread| thread.dropping);
-        if dropping.any(|dropping| graphs.drop_ends(dropping).is_err()) {
+        if dropping.any(|dropping| graphs.drop_ended(dropping).is_err()) {
             self.outcome = Some(Outcome::Discarded(Discarded::Restart));
             return;
         }
         let ended =
             self.threads[..self.alive].iter().filter(|thread| thread.state == thread::State::Finished);
-        if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| graphs.leader_went_on(thread)) {
+        if let Some(thread) =
+            ended.map(|thread| thread.id).find(|&thread| graphs.ended_before_symmetric_predecessor(thread))
+        {
             self.outcome = Some(Outcome::Asymmetric { thread });
-        } else if !graphs.counts() {
+        } else if !graphs.is_within_bound() {
             self.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
         }
     }
@@ -543,7 +548,7 @@ impl Engine {
     /// The current thread is about to make another, and std gives that the next of its identifiers.
     pub(crate) fn note_spawn(&mut self) {
         let thread = self.current;
-        if !self.graph().spawns_in_order(thread) {
+        if !self.graph().sees_latest_spawn(thread) {
             self.left_out.add(Reason::ThreadIds);
         }
     }
@@ -553,7 +558,7 @@ impl Engine {
         let parent = self.current;
         let before = self.current().children;
         self.current().children += 1;
-        self.graph().child(parent, before)
+        self.graph().child_id(parent, before)
     }
 
     /// The current thread has just made another, of the kind that it makes.
@@ -632,19 +637,20 @@ impl Engine {
             }
             let has_ended =
                 |thread: ThreadId| self.threads[usize::from(thread)].state == thread::State::Finished;
-            let alone = |&&thread: &&ThreadId| graph.leader_awaited(thread).is_some_and(has_ended);
+            let alone =
+                |&&thread: &&ThreadId| graph.awaited_symmetric_predecessor(thread).is_some_and(has_ended);
             if let Some(&next) = self.runnable.iter().find(alone) {
-                graph.let_go(next);
+                graph.stop_awaiting_symmetric_predecessor(next);
                 return Some(next);
             }
             // Loops that give way may have bounds of their own.
-            if let Some(next) = graph.set_free() {
+            if let Some(next) = graph.release_spinner() {
                 return Some(next);
             }
             graph.enumerate_blocked_reads();
-            let loops = graph.loops_at_rest();
+            let loops = graph.blocked_spinners();
             for &thread in &self.runnable {
-                if let Some(address) = graph.awaited(thread) {
+                if let Some(address) = graph.awaited_address(thread) {
                     let address = SyntheticLocation::in_memory(address);
                     self.threads[thread as usize].state = thread::State::Lock { address };
                 }
@@ -654,9 +660,9 @@ impl Engine {
             }
             if self.outcome.is_none() {
                 self.outcome = Some(match loops {
-                    LoopsAtRest::None => self.outcome_at_rest(),
-                    LoopsAtRest::Moving => Outcome::Discarded(Discarded::Blocked),
-                    LoopsAtRest::Stuck => Outcome::Livelock,
+                    BlockedSpinners::None => self.outcome_at_rest(),
+                    BlockedSpinners::ReadStale => Outcome::Discarded(Discarded::Blocked),
+                    BlockedSpinners::Livelocked => Outcome::Livelock,
                 });
                 self.record_last_waits();
             }

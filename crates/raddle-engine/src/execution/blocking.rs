@@ -10,7 +10,7 @@ use crate::isolate::pages::Pages;
 use crate::left_out::Reason;
 use crate::op::{Effect, Pending, ThreadId};
 use crate::platform::words;
-use crate::spinloop::watch::{GIVING_WAY, Read};
+use crate::spinloop::watch::{Read, YIELD};
 use crate::thread::{State, Wake};
 use crate::trace::{Action, Links, SwitchReason};
 
@@ -18,7 +18,7 @@ impl Engine {
     /// The current thread gives way: it asks to go on later than the others.
     pub(crate) fn yield_now(&mut self, pc: usize) {
         self.count_step();
-        self.has_read(Read { pc, address: GIVING_WAY, value: 0 });
+        self.has_read(Read { pc, address: YIELD, value: 0 });
         self.current().rounds.yielded();
         if self.limits.prove_spins {
             // Whoever gives way may be waiting for those who then go on: that is to be seen.
@@ -219,7 +219,7 @@ impl Engine {
     /// Threads that spin go round once more.
     pub(super) fn release_all_spinners(&mut self) {
         for spinner in mem::take(&mut self.spinners) {
-            self.threads[spinner as usize].spin.next_round();
+            self.threads[spinner as usize].spin.next_iteration();
             self.make_runnable(spinner);
         }
     }
@@ -315,7 +315,7 @@ impl Engine {
         if self.memory_of_round.is_some() || self.limits.prove_spins || self.limits.claims_all {
             let top = self.current().stack.top();
             let state = crate::platform::unwind::machine_state(read.pc, top);
-            self.current().spin.round_ended(state);
+            self.current().spin.iteration_ended(state);
         }
         if self.limits.prove_spins && !self.current().spin.stuck {
             return;

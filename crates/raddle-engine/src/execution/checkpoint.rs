@@ -60,7 +60,7 @@ impl Engine {
     /// Begins an execution, at the latest point that is known.
     pub(super) fn set_out(&mut self, body: *mut dyn FnMut()) {
         self.begin();
-        match self.exhaustive.as_mut().and_then(|graphs| graphs.take_up()) {
+        match self.exhaustive.as_mut().and_then(|graphs| graphs.restore_checkpoint()) {
             Some(kept) => self.take_up(&kept),
             None => _ = self.make_thread(Start::Root(body)),
         }
@@ -70,7 +70,7 @@ impl Engine {
     /// others may begin there. True if this is one of them: the event is yet to be made.
     #[inline]
     pub(super) fn begins_here(&mut self, id: EventId) -> bool {
-        self.exhaustive.as_ref().is_some_and(|graphs| graphs.is_branch(id))
+        self.exhaustive.as_ref().is_some_and(|graphs| graphs.wants_checkpoint(id))
             && self.keeps_points()
             && self.keep(id)
     }
@@ -105,11 +105,11 @@ impl Engine {
     /// Runs on the explorer's stack, so that those of all threads stand still.
     fn keep_now(&mut self, id: EventId) {
         let Some(graphs) = &mut self.exhaustive else { return };
-        let mut point = graphs.spare_point();
+        let mut point = graphs.new_checkpoint();
         let machine = Rc::get_mut(&mut point).expect("it is spare").machine_mut();
         let copied = self.copy_to(machine);
         if let Some(graphs) = self.exhaustive.as_mut().filter(|_| copied) {
-            graphs.keep(id, point);
+            graphs.add_checkpoint(id, point);
         }
     }
 

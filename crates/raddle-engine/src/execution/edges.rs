@@ -18,7 +18,7 @@ impl Engine {
         match (&self.exhaustive, action) {
             (Some(graph), Load { address, .. } | Store { address, .. } | Rmw { address, .. })
             | (Some(graph), Cas { address, .. } | Wait { address, .. }) => {
-                graph.touched(self.current, *address)
+                graph.rf_and_co(self.current, *address)
             }
             // A wait looks at memory itself.
             (None, Load { .. } | Store { .. } | Rmw { .. } | Cas { .. }) => self.memory.as_ref()?.latest(),
@@ -30,7 +30,7 @@ impl Engine {
         let me = self.current;
         match (&self.exhaustive, &self.detector, &self.memory) {
             // Where races are looked for, clocks are kept beside the graph.
-            (Some(graph), None, _) => graph.moment(me),
+            (Some(graph), None, _) => graph.timestamp(me),
             (_, _, Some(memory)) => {
                 let clock = &memory.sync.view(me).clock;
                 let times = (0..self.alive as ThreadId).map(|thread| clock.get(thread)).collect();

@@ -73,20 +73,20 @@ impl Search<'_> {
             |made: &SearchReport| made.steps < FIRST / PART || made.steps_made < report.steps_made / PART;
         let mut made = SearchReport::default();
         let mut failure = None;
-        self.graphs()?.begin_descents(self.config.seed);
+        self.graphs()?.begin_probes(self.config.seed);
         while failure.is_none() && may_go_on(&made) && !self.graphs()?.is_well_estimated() {
             self.graphs()?.begin();
             made.executions = 1;
             failure = self.execute_here(body, judge, report.executions, &mut made);
             if made.executions > 0 {
-                self.graphs()?.arrives();
+                self.graphs()?.probe_completed();
             }
             if std::mem::take(&mut made.anew) {
                 (report.executions, report.blocked, report.anew) = (0, 0, true);
             }
         }
         report.executions += u64::from(failure.is_some());
-        self.graphs()?.end_descents();
+        self.graphs()?.end_probes();
         failure
     }
 

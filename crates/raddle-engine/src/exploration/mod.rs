@@ -245,7 +245,7 @@ impl<'a> Search<'a> {
                 Liveness::prepare();
                 let graphs = ModelChecker::new(config.memory);
                 (*engine).exhaustive = Some(Box::new(match config.preemptions {
-                    Some(most) => graphs.with_preemptions(most),
+                    Some(most) => graphs.with_preemption_bound(most),
                     None => graphs,
                 }));
                 // What reads see is said by the graph; only clocks are kept.
@@ -366,8 +366,8 @@ impl<'a> Search<'a> {
                 Left::MustBeginAnew(lesson) => unsafe {
                     self.kinds.clear();
                     if let Some(graphs) = &mut (*self.engine).exhaustive {
-                        graphs.learn(lesson);
-                        graphs.take_lesson();
+                        graphs.refine(lesson);
+                        graphs.take_refinement();
                     }
                 },
             }
@@ -385,7 +385,7 @@ impl<'a> Search<'a> {
         // SAFETY: the engine lives as long as `self`.
         if let Some(graphs) = unsafe { &mut (*self.engine).exhaustive } {
             // They were points of executions of another body.
-            graphs.forget_kept();
+            graphs.discard_checkpoints();
         }
         let mut last_progress = 0;
         let mut checked = 0;
@@ -429,7 +429,7 @@ impl<'a> Search<'a> {
                     None => (engine.strategy.begin(execution), engine.strategy.is_exhaustive()),
                 };
                 if !more {
-                    let pauses = engine.exhaustive.as_mut().is_some_and(|graphs| graphs.pauses());
+                    let pauses = engine.exhaustive.as_mut().is_some_and(|graphs| graphs.take_paused());
                     let is_late = || effort.time.is_some_and(|time| begin.elapsed() >= time);
                     if pauses && !is_late() && !signals::interrupted() {
                         continue;
@@ -452,12 +452,13 @@ impl<'a> Search<'a> {
             self.count_kind();
             // SAFETY: as above.
             let engine = unsafe { &mut *self.engine };
-            if self.config.only_if_sure && engine.exhaustive.as_ref().is_some_and(|graphs| graphs.is_unsure())
+            if self.config.only_if_sure
+                && engine.exhaustive.as_ref().is_some_and(|graphs| graphs.saw_uninstrumented_writes())
             {
                 break;
             }
             if let (Some(team), Some(graphs)) = (&mut *team, &mut engine.exhaustive) {
-                if !team.goes_on(report.executions, graphs.take_lesson()) {
+                if !team.goes_on(report.executions, graphs.take_refinement()) {
                     break;
                 }
                 reaches |= team.reaches_further();
@@ -485,8 +486,8 @@ impl<'a> Search<'a> {
         }
         // SAFETY: the engine lives as long as `self`.
         let graphs = unsafe { (*self.engine).exhaustive.as_ref() };
-        report.unsure = graphs.is_some_and(|graphs| graphs.is_unsure());
-        report.exceeded = graphs.map_or(0, |graphs| graphs.exceeded());
+        report.unsure = graphs.is_some_and(|graphs| graphs.saw_uninstrumented_writes());
+        report.exceeded = graphs.map_or(0, |graphs| graphs.graphs_beyond_bound());
         // SAFETY: as above.
         report.left_out = unsafe { (*self.engine).left_out };
         if graphs.is_some_and(|graphs| graphs.has_unproven_spins()) {
@@ -545,7 +546,7 @@ impl<'a> Search<'a> {
         unsafe {
             let graphs = (*self.engine).exhaustive.take();
             if graphs.is_some() {
-                let scripted = ModelChecker::scripted(self.config.memory, schedule.clone());
+                let scripted = ModelChecker::replaying(self.config.memory, schedule.clone());
                 (*self.engine).exhaustive = Some(Box::new(scripted));
             }
             let script = || Box::new(Scripted::new(schedule.clone()));
@@ -716,7 +717,7 @@ impl<'a> Search<'a> {
         let engine = unsafe { &*self.engine };
         let threads = engine.threads[..engine.alive].iter();
         let outcome = match (&engine.exhaustive, outcome) {
-            (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.number_of(thread)),
+            (Some(graphs), outcome) => outcome.map_thread(|thread| graphs.spawn_number_of(thread)),
             (None, outcome) => outcome,
         };
         Found {

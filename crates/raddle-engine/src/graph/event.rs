@@ -1,72 +1,81 @@
-//! The events of an execution graph.
+//! Events, the nodes of an execution graph.
 
 use crate::op::{Int, Order, Rmw, ThreadId};
 
-/// The number of an event: its place in the order in which the execution is made.
+/// The index of an event in its graph. Program order and reads-from go from lower to higher indices.
 pub(crate) type EventId = u32;
 
-/// The number of a place in memory.
+/// The number of a memory location.
 pub(crate) type LocationId = u32;
 
-/// Stands for the value that a place has before any write, where a write is named.
+/// The initial write of a location, where an [`EventId`] names a write. No event has this id.
 pub(crate) const INIT: EventId = EventId::MAX;
 
-/// Stands for no event or no place.
+/// The absence of an event or of a location. No event and no location has this number. All numbers of events are smaller than
+/// `NONE`, which is smaller than [`INIT`].
 pub(crate) const NONE: u32 = u32::MAX - 1;
 
-/// What an instruction does.
+/// The event with this id. None for [`INIT`] and [`NONE`].
+#[inline]
+pub(crate) fn event_id(id: EventId) -> Option<EventId> {
+    (id < NONE).then_some(id)
+}
+
+/// The instruction of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Reads.
+    /// A load.
     Load,
-    /// Reads how many operations of another thread have ended. Those in a row are one moment.
-    Look,
-    /// Writes this value.
+    /// A load of the number of operations that another thread of a scenario has completed. Consecutive loads of this kind take
+    /// place at the same instant.
+    ReadCompletions,
+    /// A store of a value.
     Store(u64),
-    /// Reads, and writes what the operation makes of it.
+    /// A read-modify-write with an operand.
     Rmw(Rmw, u64),
-    /// Reads, and writes `new` if that was `expected`; else it is a load of order `failure`.
+    /// A compare-exchange. One that fails is a load of order `failure`.
     Cas { expected: u64, new: u64, failure: Order },
-    /// Waits until the place holds more than this, and reads.
-    Await(u64),
-    /// Waits until the place holds something else than this, and reads.
-    AwaitOther(u64),
-    /// Waits until the place holds 0, and writes this value.
+    /// A load that blocks until the location holds a greater value than this.
+    AwaitGreater(u64),
+    /// A load that blocks until the location holds another value than this.
+    AwaitNotEqual(u64),
+    /// The lock of a mutex: blocks until the location holds 0, then stores this value.
     Lock(u64),
-    /// Waits until no writer holds the `std::sync::RwLock` at the place or waits for it, and counts as one more reader.
-    LockShared,
-    /// Waits until nobody holds the `std::sync::RwLock` at the place, and locks it for writing.
-    LockAlone,
-    /// Locks the `std::sync::RwLock` at the place for writing if nobody holds it, and else says that a writer waits.
-    AskAlone,
-    /// What [`Access::LockAlone`] does, for a writer that has waited: others might, so it says so.
-    LockAsked,
-    /// Adds this to the count of those who hold the `std::sync::RwLock` at the place. If nobody is left, writers that wait have been
-    /// woken, and none is said to wait.
-    Unlock(u32),
-    /// Counts as one more reader of the `std::sync::RwLock` at the place, unless a writer holds it or waits for it.
-    TryLockShared,
-    /// Locks the `std::sync::RwLock` at the place for writing, unless somebody holds it.
-    TryLockAlone,
-    /// Gives up one of the handles that are counted at the place. Only the last one sees more of the others than that.
-    Drop,
-    /// Orders accesses.
+    /// `RwLock::read`: blocks while a writer holds the lock or waits for it, then adds a reader.
+    RwLockRead,
+    /// `RwLock::write`: blocks while a thread holds the lock, then locks it for writing.
+    RwLockWrite,
+    /// The first step of `RwLock::write`: locks a free lock for writing, and marks a held one as awaited by a writer.
+    RwLockRequestWrite,
+    /// [`Access::RwLockWrite`] after [`Access::RwLockRequestWrite`] failed. The lock stays marked as awaited by a writer, because
+    /// other writers may wait.
+    RwLockWriteAfterRequest,
+    /// The release of an `RwLock`: adds this number to the holders. The last holder to leave wakes the writers that wait, and
+    /// removes their mark.
+    RwLockUnlock(u32),
+    /// `RwLock::try_read`: fails while a writer holds the lock or waits for it.
+    RwLockTryRead,
+    /// `RwLock::try_write`: fails while a thread holds the lock.
+    RwLockTryWrite,
+    /// The decrement of a reference count. Only the final decrement observes the others.
+    Decrement,
+    /// A fence.
     Fence,
-    /// Makes a thread.
+    /// The spawn of a thread.
     Spawn(ThreadId),
-    /// The beginning of a thread.
+    /// The first event of a thread.
     Begin,
-    /// Waits for the end of a thread.
+    /// The join of a thread.
     Join(ThreadId),
-    /// Does what a scope waits for.
+    /// The end of the part of a scoped thread for which its scope waits.
     LeaveScope,
-    /// Ends a scope, after a thread has done what that waits for.
+    /// The end of a scope, after this thread left it.
     EndScope(ThreadId),
-    /// Goes on in one of so many ways, which is what it reads.
+    /// A choice among this many alternatives. The event reads the index of the chosen one.
     Choose(u16),
-    /// Goes on after a wait that another thread ended.
+    /// The end of a wait that another thread ended.
     Woken,
-    /// Goes on after a wait that the clock ended when no thread could go on, and so after everything else.
+    /// The end of a wait by timeout. The clock moves only when no thread can go on, so all earlier events precede this one.
     TimedOut,
 }
 
@@ -74,66 +83,70 @@ impl Access {
     /// Whether the instruction reads memory.
     pub(crate) fn reads(self) -> bool {
         use Access::*;
-        let locks = matches!(self, Lock(_) | LockShared | LockAlone | AskAlone | LockAsked | Unlock(_));
-        let tries = matches!(self, TryLockShared | TryLockAlone | Await(_) | AwaitOther(_));
-        locks || tries || matches!(self, Load | Look | Rmw(..) | Cas { .. })
+        let locks = matches!(self, Lock(_) | RwLockRead | RwLockWrite | RwLockRequestWrite)
+            || matches!(self, RwLockWriteAfterRequest | RwLockUnlock(_) | RwLockTryRead | RwLockTryWrite);
+        let awaits = matches!(self, AwaitGreater(_) | AwaitNotEqual(_));
+        locks || awaits || matches!(self, Load | ReadCompletions | Rmw(..) | Cas { .. })
     }
 
-    /// Whether the instruction never writes.
+    /// Whether the instruction is a plain load.
     pub(crate) fn reads_only(self) -> bool {
         self == Access::Load
     }
 
-    /// What the instruction writes when it reads `read`; none if it does not write.
+    /// The value that the instruction writes after it read `read`. None if it does not write.
     pub(crate) fn writes(self, read: u64, size: u8) -> Option<u64> {
         match self {
             Access::Store(value) | Access::Lock(value) => Some(value),
-            Access::LockShared => Some(read + 1),
-            Access::LockAlone => Some(read | RWLOCK_HOLDERS),
-            Access::AskAlone => Some(read | if is_free(read) { RWLOCK_HOLDERS } else { WRITER_WAITS }),
-            Access::LockAsked => Some(read | RWLOCK_HOLDERS | WRITER_WAITS),
-            Access::Unlock(added) => {
-                let left = u64::from((read as u32).wrapping_add(added));
-                Some(if is_free(left) { left & !WRITER_WAITS } else { left })
+            Access::RwLockRead => Some(read + 1),
+            Access::RwLockWrite => Some(read | RWLOCK_HOLDERS),
+            Access::RwLockRequestWrite => {
+                Some(read | if is_free(read) { RWLOCK_HOLDERS } else { WRITERS_WAITING })
             }
-            Access::TryLockShared => can_be_shared(read).then_some(read + 1),
-            Access::TryLockAlone => is_free(read).then_some(read | RWLOCK_HOLDERS),
+            Access::RwLockWriteAfterRequest => Some(read | RWLOCK_HOLDERS | WRITERS_WAITING),
+            Access::RwLockUnlock(added) => {
+                let left = u64::from((read as u32).wrapping_add(added));
+                Some(if is_free(left) { left & !WRITERS_WAITING } else { left })
+            }
+            Access::RwLockTryRead => is_readable(read).then_some(read + 1),
+            Access::RwLockTryWrite => is_free(read).then_some(read | RWLOCK_HOLDERS),
             Access::Rmw(op, operand) => Some(apply(op, read, operand, size)),
             Access::Cas { expected, new, .. } => (read == expected).then_some(new),
             _ => None,
         }
     }
 
-    /// Whether there are values with which the instruction has to wait.
-    pub(crate) fn may_wait(self) -> bool {
+    /// Whether the instruction blocks at some values.
+    pub(crate) fn may_block(self) -> bool {
         use Access::*;
-        matches!(self, Await(_) | AwaitOther(_) | Lock(_) | LockShared | LockAlone | LockAsked)
+        matches!(self, AwaitGreater(_) | AwaitNotEqual(_) | Lock(_))
+            || matches!(self, RwLockRead | RwLockWrite | RwLockWriteAfterRequest)
     }
 
-    /// Whether the instruction can be done when it reads this.
+    /// Whether the instruction can read this value without blocking.
     pub(crate) fn accepts(self, read: u64) -> bool {
         match self {
-            Access::Await(value) => read > value,
-            Access::AwaitOther(value) => read != value,
+            Access::AwaitGreater(value) => read > value,
+            Access::AwaitNotEqual(value) => read != value,
             Access::Lock(_) => read == 0,
-            Access::LockShared => can_be_shared(read),
-            Access::LockAlone | Access::LockAsked => is_free(read),
+            Access::RwLockRead => is_readable(read),
+            Access::RwLockWrite | Access::RwLockWriteAfterRequest => is_free(read),
             _ => true,
         }
     }
 }
 
-/// The bits in which std's `RwLock` counts its readers; all of them are set while a writer holds it.
+/// The bits in which std's `RwLock` counts its readers. All of them are set while a writer holds the lock.
 pub(crate) const RWLOCK_HOLDERS: u64 = (1 << 30) - 1;
 
-/// The bit by which std's `RwLock` says that a writer waits.
-const WRITER_WAITS: u64 = 1 << 31;
+/// The bit that std's `RwLock` sets while writers wait.
+const WRITERS_WAITING: u64 = 1 << 31;
 
-/// The one by which it says that readers do.
-const READERS_WAIT: u64 = 1 << 30;
+/// The bit that std's `RwLock` sets while readers wait.
+const READERS_WAITING: u64 = 1 << 30;
 
-fn can_be_shared(rwlock: u64) -> bool {
-    rwlock & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1 && rwlock & (WRITER_WAITS | READERS_WAIT) == 0
+fn is_readable(rwlock: u64) -> bool {
+    rwlock & RWLOCK_HOLDERS < RWLOCK_HOLDERS - 1 && rwlock & (WRITERS_WAITING | READERS_WAITING) == 0
 }
 
 fn is_free(rwlock: u64) -> bool {
@@ -149,29 +162,38 @@ fn apply(op: Rmw, read: u64, operand: u64, size: u8) -> u64 {
     }
 }
 
-/// One event.
+/// An event, or a blocked read (see [`Event::blocked`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) thread: ThreadId,
     pub(crate) access: Access,
-    /// The memory order of what it came to: that of the failure, for a compare-exchange that failed.
+    /// The memory order in effect: the order of failure for a compare-exchange that failed.
     pub(crate) order: Order,
-    /// The memory order of the instruction.
-    pub(crate) wanted: Order,
-    pub(crate) place: LocationId,
+    /// The memory order of the instruction, which is that of success for a compare-exchange.
+    pub(crate) declared_order: Order,
+    /// The location that the event accesses. [`NONE`] if it accesses no memory.
+    pub(crate) location: LocationId,
     pub(crate) size: u8,
-    /// How many events of its thread come before.
+    /// The index of the event in program order.
     pub(crate) po: u32,
-    /// What its thread has read so far, itself included, as a hash: all that the thread's future depends on.
-    pub(crate) past: u64,
-    /// When it was first added: the order that decides which reads a later write may revisit.
+    /// A hash of all values that the thread has read up to and including this event. The future of the thread depends on nothing
+    /// else.
+    pub(crate) reads_hash: u64,
+    /// The position of the event in the order in which events were added (see [`Graph::revisits`](super::Graph::revisits)).
+    /// [`NONE`] before the event is added.
     pub(crate) stamp: u32,
-    /// The write that it reads, the spawn of a beginning, the last event of a joined thread.
+    /// The source of the event: for a read, the write that it reads from, or [`INIT`]; for a beginning, the spawn; for a join,
+    /// the last event of the joined thread; for other events that follow an event of another thread, that event. [`NONE`]
+    /// otherwise.
     pub(crate) rf: EventId,
+    /// The value read; the index of the alternative of a [`Access::Choose`]; 1 for the final one of the
+    /// [`Access::Decrement`]s of a location, 0 for the others.
     pub(crate) read: u64,
     pub(crate) written: Option<u64>,
-    /// It is not an event but the note that a thread waits here, having seen `rf` last.
-    pub(crate) waits: bool,
+    /// Marks a *blocked read*: the entry stands for a thread that is blocked at this access and last could have read from `rf`.
+    /// It is listed among the graph's events to have a stamp, but no event of its thread: it is in no program order, writes
+    /// nothing, and an execution does not make it.
+    pub(crate) blocked: bool,
 }
 
 impl Event {
@@ -183,36 +205,48 @@ impl Event {
         self.written.is_some()
     }
 
-    /// A write that is part of a read-modify-write.
+    /// Whether the event has a position in the modification order of its location.
+    #[inline]
+    pub(crate) fn is_in_co(&self) -> bool {
+        self.writes() && !self.blocked
+    }
+
+    /// Whether the event is a read-modify-write that writes.
     pub(crate) fn is_rmw(&self) -> bool {
         self.writes() && self.reads()
     }
 
-    /// Gives up the last handle, after all others.
-    pub(crate) fn is_last_drop(&self) -> bool {
-        self.access == Access::Drop && self.read != 0
+    /// The event that `rf` names. None for the initial write, and for events without a source.
+    #[inline]
+    pub(crate) fn source(&self) -> Option<EventId> {
+        event_id(self.rf)
     }
 
-    /// The same event, as the one that gives up the last handle or as one of the others.
-    pub(crate) fn as_drop(self, last: bool) -> Event {
-        Event { read: last.into(), ..self }
+    /// Whether the event brings a reference count to zero.
+    pub(crate) fn is_final_decrement(&self) -> bool {
+        self.access == Access::Decrement && self.read != 0
     }
 
-    /// The hash of what a thread has read, after this event.
-    pub(crate) fn past_after(&self, past: u64) -> u64 {
+    /// The same decrement, as the final one of its location or as another.
+    pub(crate) fn as_decrement(self, is_final: bool) -> Event {
+        Event { read: is_final.into(), ..self }
+    }
+
+    /// The hash of all values that the thread has read after this event, given the hash before.
+    pub(crate) fn reads_hash_after(&self, before: u64) -> u64 {
         let tag = if self.access == Access::TimedOut { 2 } else { u64::from(self.reads()) };
-        (past.rotate_left(7) ^ self.read ^ (tag << 62)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        (before.rotate_left(7) ^ self.read ^ (tag << 62)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Sets what it reads, and with it everything that follows from that.
+    /// Sets the source of a read, the value written and the memory order in effect.
     pub(crate) fn set_source(&mut self, rf: EventId, value: u64) {
         self.rf = rf;
         self.read = value;
         self.written = self.access.writes(value, self.size);
         self.order = match self.access {
             Access::Cas { failure, .. } if self.written.is_none() => failure,
-            Access::TryLockShared | Access::TryLockAlone if self.written.is_none() => Order::Relaxed,
-            _ => self.wanted,
+            Access::RwLockTryRead | Access::RwLockTryWrite if self.written.is_none() => Order::Relaxed,
+            _ => self.declared_order,
         };
     }
 }

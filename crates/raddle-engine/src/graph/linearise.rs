@@ -1,56 +1,56 @@
-//! From a graph to an order in time.
+//! Linear extensions of a sequentially consistent graph.
 
 use super::Graph;
 use super::event::{Access, EventId};
 
-/// How far the search for an order has come with an event.
+/// The state of an event in the depth-first search.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    New,
-    /// What precedes it is being placed.
+enum Mark {
+    Unvisited,
+    /// The predecessors of the event are being placed. An edge to an open event closes a cycle.
     Open,
     Placed,
 }
 
 impl Graph {
-    /// When each event happens, in an order that sequential consistency allows: as near as possible to the one in which they were
-    /// made.
+    /// The position of each event in a linear extension of `po ∪ rf ∪ co ∪ fr`, which is as close as possible to the order of the
+    /// events in the graph.
     ///
-    /// Looks of a thread that follow one another happen at one moment. The search adds them one by one, so that they may
-    /// have seen what no moment shows; then there is no order.
-    pub(crate) fn moments(&self) -> Option<Vec<u32>> {
-        let mut moments = vec![0; self.len()];
-        let mut states = vec![State::New; self.len()];
-        let mut now = 0;
+    /// Consecutive [`Access::ReadCompletions`] of a thread form a *group* with adjacent positions. The search adds them one by
+    /// one, so that a group may have read values that no single instant shows. Then there is no linear extension.
+    pub(crate) fn linear_extension(&self) -> Option<Vec<u32>> {
+        let mut positions = vec![0; self.len()];
+        let mut marks = vec![Mark::Unvisited; self.len()];
+        let mut next = 0;
         let mut stack: Vec<EventId> = Vec::new();
-        for event in (0..self.len() as EventId).filter(|&event| !self.event(event).waits) {
-            stack.push(self.first_look(event));
+        for event in (0..self.len() as EventId).filter(|&event| !self.event(event).blocked) {
+            stack.push(self.group_leader(event));
             while let Some(&event) = stack.last() {
-                match states[event as usize] {
-                    State::Placed => {
+                match marks[event as usize] {
+                    Mark::Placed => {
                         stack.pop();
                     }
-                    State::Open => {
-                        for look in self.looks_from(event) {
-                            moments[look as usize] = now;
-                            now += 1;
+                    Mark::Open => {
+                        for member in self.group_from(event) {
+                            positions[member as usize] = next;
+                            next += 1;
                         }
-                        states[event as usize] = State::Placed;
+                        marks[event as usize] = Mark::Placed;
                         stack.pop();
                     }
-                    State::New => {
-                        states[event as usize] = State::Open;
+                    Mark::Unvisited => {
+                        marks[event as usize] = Mark::Open;
                         let mut cycle = false;
-                        for look in self.looks_from(event) {
-                            self.for_each_predecessor(look, |before| {
-                                let before = self.first_look(before);
+                        for member in self.group_from(event) {
+                            self.for_each_predecessor(member, |before| {
+                                let before = self.group_leader(before);
                                 if before == event {
                                     return;
                                 }
-                                match states[before as usize] {
-                                    State::New => stack.push(before),
-                                    State::Open => cycle = true,
-                                    State::Placed => {}
+                                match marks[before as usize] {
+                                    Mark::Unvisited => stack.push(before),
+                                    Mark::Open => cycle = true,
+                                    Mark::Placed => {}
                                 }
                             });
                         }
@@ -61,27 +61,31 @@ impl Graph {
                 }
             }
         }
-        Some(moments)
+        Some(positions)
     }
 
-    /// The first of the looks that the event is one of; the event itself if it is none.
-    fn first_look(&self, event: EventId) -> EventId {
-        if self.event(event).access != Access::Look {
+    /// The first event of the group of the event. An event of another kind is a group of its own.
+    fn group_leader(&self, event: EventId) -> EventId {
+        if self.event(event).access != Access::ReadCompletions {
             return event;
         }
         let own = &self.threads[usize::from(self.event(event).thread)];
         let before = own[..self.event(event).po as usize].iter().rev();
-        before.take_while(|&&other| self.event(other).access == Access::Look).last().copied().unwrap_or(event)
+        before
+            .take_while(|&&other| self.event(other).access == Access::ReadCompletions)
+            .last()
+            .copied()
+            .unwrap_or(event)
     }
 
-    /// The looks that begin with the event; the event itself if it is none.
-    fn looks_from(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
-        let is_look = self.event(event).access == Access::Look;
+    /// The events of the group that begins with the event.
+    fn group_from(&self, event: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let is_group = self.event(event).access == Access::ReadCompletions;
         let own = &self.threads[usize::from(self.event(event).thread)];
         let from = own[self.event(event).po as usize..].iter().copied();
         from.enumerate()
-            .take_while(move |&(place, other)| {
-                place == 0 || is_look && self.event(other).access == Access::Look
+            .take_while(move |&(index, other)| {
+                index == 0 || is_group && self.event(other).access == Access::ReadCompletions
             })
             .map(|(_, other)| other)
     }

@@ -1,246 +1,280 @@
-//! Which place of the graph an address stands for.
+//! The locations that addresses stand for.
 //!
-//! Memory that holds something else than the last known write left was written by code that is not atomic: a constructor, or
-//! whoever owned the memory alone. Programs without data races order that with everything before and after, so the address is a
-//! new place from then on. So is memory that was freed: if it is used again, it is for something else.
+//! An address stands for a new location in each of these cases:
+//!
+//! - Its memory was freed. If the memory is used again, it is for something else.
+//! - Its memory holds another value than the last write of the graph left. Code without events wrote it: a constructor, or the
+//!   exclusive owner of the memory. Programs without data races order such a write with all accesses before and after.
+//!
+//! The successive locations of an address are its *generations*. They are the same in each execution, so that graphs can name them
+//! across executions.
 
 use std::ops::Range;
 
 use super::event::{EventId, INIT, LocationId};
 use super::stored::stored;
 
-/// The addresses that executions use. Kept from one execution to the next.
+/// The table of the addresses that executions access. It outlives executions.
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
     slots: Vec<Slot>,
-    /// Open addressing: numbers of slots, plus one.
+    /// A hash table with open addressing: indices of slots, plus one. 0 is a free entry.
     table: Vec<u32>,
-    known: LocationId,
-    /// The number of the execution.
-    run: u64,
-    /// The slots that the execution has used.
+    /// The number that the next new location gets.
+    next_location: LocationId,
+    /// The number of the current execution, from 1.
+    execution: u64,
+    /// The slots that the current execution has used.
     used: Vec<u32>,
-    /// How it was before the latest event: how many slots were used, and how the one stood that was accessed.
-    before: (usize, u32, SlotState),
-    /// Whether memory was ever seen to hold what no known access wrote.
-    pub(crate) unseen_writes: bool,
+    /// The state before the latest event.
+    before_latest: BeforeLatest,
+    /// Whether memory ever held a value that no access of the graph wrote (see the module's documentation).
+    pub(crate) saw_uninstrumented_writes: bool,
 }
 
+/// An address, accessed with one size.
 #[derive(Debug)]
 struct Slot {
     address: usize,
     size: u8,
-    /// Slots that share bytes with it.
-    rivals: Vec<u32>,
-    places: Vec<LocationId>,
-    course: SlotState,
+    /// The slots that share bytes with this one.
+    overlapping: Vec<u32>,
+    /// The locations that the address stands for, by generation.
+    locations: Vec<LocationId>,
+    state: SlotState,
 }
 
-/// How a slot stands in an execution.
+/// Per-execution state of a slot. Numbers of other executions than the current one mean that the state is void.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlotState {
-    /// The execution that used it last.
-    run: u64,
-    /// Whether its memory was freed in that execution.
-    over: bool,
-    /// Which of the places it stands for in that execution.
+    /// The last execution that accessed the slot.
+    accessed_in: u64,
+    /// Whether the memory was freed since the last access.
+    freed: bool,
+    /// The current generation.
     generation: usize,
-    /// What memory holds if nothing but atomic accesses wrote it.
+    /// The value of `co_max`, which memory holds unless code without events wrote it.
     value: u64,
-    /// The write that left it, or [`INIT`].
-    newest: EventId,
-    /// The execution that last used it to count references.
-    counts: u64,
+    /// The write made so far that is last in modification order, or [`INIT`].
+    co_max: EventId,
+    /// The last execution that used the slot as a reference count.
+    refcount_in: u64,
 }
 
-stored!(Locations { slots, table, known, run, used, before, unseen_writes });
-stored!(Slot { address, size, rivals, places, course });
-stored!(SlotState { run, over, generation, value, newest, counts });
+/// The difference between the current state and the state before the latest event.
+#[derive(Clone, Copy, Debug, Default)]
+struct BeforeLatest {
+    /// The number of slots that had been used.
+    used: usize,
+    /// The slot that the event accessed, or [`NO_SLOT`].
+    slot: u32,
+    /// The state of that slot before.
+    state: SlotState,
+}
 
-/// The slots that an execution has used so far, and how they stand.
+/// The slot of an event that accesses no memory. No slot has this index.
+const NO_SLOT: u32 = u32::MAX;
+
+stored!(Locations { slots, table, next_location, execution, used, before_latest, saw_uninstrumented_writes });
+stored!(Slot { address, size, overlapping, locations, state });
+stored!(SlotState { accessed_in, freed, generation, value, co_max, refcount_in });
+stored!(BeforeLatest { used, slot, state });
+
+/// The slots that an execution had used at a checkpoint, and their states.
 #[derive(Debug, Default)]
-pub(crate) struct SoFar {
-    run: u64,
+pub(crate) struct Snapshot {
+    execution: u64,
     used: Vec<(u32, SlotState)>,
 }
 
-/// The size of a count of references.
-const COUNT: u8 = size_of::<usize>() as u8;
+/// The size of a reference count.
+const REFCOUNT_SIZE: u8 = size_of::<usize>() as u8;
 
-/// The size of what threads share that is not in memory.
-pub(crate) const NOT_IN_MEMORY: u8 = 1;
+/// The size of synthetic locations, which stand for objects that threads share besides memory.
+pub(crate) const SYNTHETIC_SIZE: u8 = 1;
 
-/// A place that is being accessed.
+/// The location of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
+    /// The index of the slot.
     pub(crate) slot: usize,
-    pub(crate) place: LocationId,
-    /// Whether this is the first access, so that memory holds the initial value.
+    pub(crate) location: LocationId,
+    /// Whether the access is the first to this location in this execution, so that memory holds the initial value.
     pub(crate) first: bool,
 }
 
 impl Slot {
-    /// The place that it stands for, if the execution has used it.
-    fn place(&self) -> LocationId {
-        self.places[self.course.generation]
+    /// The location of the current generation. The current execution must have accessed the slot.
+    fn location(&self) -> LocationId {
+        self.locations[self.state.generation]
     }
 }
 
 impl Locations {
-    /// Begins another execution.
+    /// Begins an execution.
     pub(crate) fn begin(&mut self) {
-        self.run += 1;
+        self.execution += 1;
         self.used.clear();
     }
 
-    /// Memory is freed: what is there from now on, if anything, is something else.
-    pub(crate) fn forget(&mut self, memory: &Range<usize>) {
+    /// Ends the locations of memory that was freed.
+    pub(crate) fn free(&mut self, memory: &Range<usize>) {
         for &slot in &self.used {
             let slot = &mut self.slots[slot as usize];
-            slot.course.over |= memory.contains(&slot.address);
+            slot.state.freed |= memory.contains(&slot.address);
         }
     }
 
-    /// The latest event accesses no memory.
-    pub(crate) fn leave_alone(&mut self) {
-        self.before = (self.used.len(), u32::MAX, SlotState::default());
+    /// Notes that the latest event accesses no memory.
+    pub(crate) fn access_nothing(&mut self) {
+        self.before_latest =
+            BeforeLatest { used: self.used.len(), slot: NO_SLOT, state: SlotState::default() };
     }
 
-    /// Says how everything stood before the latest event.
-    pub(crate) fn before_latest(&self, known: &mut SoFar) {
-        let (used, latest, before) = self.before;
-        let course = |slot: u32| if slot == latest { before } else { self.slots[slot as usize].course };
-        known.run = self.run;
-        known.used.clear();
-        known.used.extend(self.used[..used].iter().map(|&slot| (slot, course(slot))));
+    /// Copies the state before the latest event.
+    pub(crate) fn snapshot_before_latest(&self, snapshot: &mut Snapshot) {
+        let BeforeLatest { used, slot: latest, state } = self.before_latest;
+        let state_of = |slot: u32| if slot == latest { state } else { self.slots[slot as usize].state };
+        snapshot.execution = self.execution;
+        snapshot.used.clear();
+        snapshot.used.extend(self.used[..used].iter().map(|&slot| (slot, state_of(slot))));
     }
 
-    /// The execution, which has just begun, has come so far.
-    pub(crate) fn take_up(&mut self, known: &SoFar) {
-        let now = |run: u64| if run == known.run { self.run } else { 0 };
-        for &(slot, course) in &known.used {
-            self.slots[slot as usize].course =
-                SlotState { run: now(course.run), counts: now(course.counts), ..course };
+    /// Restores the state of an earlier execution, for the current one, which has just begun.
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot) {
+        let renumbered = |execution: u64| if execution == snapshot.execution { self.execution } else { 0 };
+        for &(slot, state) in &snapshot.used {
+            self.slots[slot as usize].state = SlotState {
+                accessed_in: renumbered(state.accessed_in),
+                refcount_in: renumbered(state.refcount_in),
+                ..state
+            };
             self.used.push(slot);
         }
     }
 
-    /// The execution uses the slot.
-    fn note_use(&mut self, slot: usize) {
-        let SlotState { run, counts, .. } = self.slots[slot].course;
-        if run != self.run && counts != self.run {
+    /// Adds a slot to those that the execution has used.
+    fn mark_used(&mut self, slot: usize) {
+        let SlotState { accessed_in, refcount_in, .. } = self.slots[slot].state;
+        if accessed_in != self.execution && refcount_in != self.execution {
             self.used.push(slot as u32);
         }
     }
 
-    /// Finds the place of an access, given what memory holds. None if it overlaps another of a different size.
+    /// The location of an access, given the value in memory. None if it overlaps a location of another size.
     pub(crate) fn find(&mut self, address: usize, size: u8, memory: Option<u64>) -> Option<Found> {
         let slot = match self.lookup(address, size) {
             Some(slot) => slot,
             None => self.insert(address, size),
         };
-        if !self.in_use(slot) && self.slots[slot].rivals.iter().any(|&rival| self.in_use(rival as usize)) {
+        let overlapping = &self.slots[slot].overlapping;
+        if !self.in_use(slot) && overlapping.iter().any(|&other| self.in_use(other as usize)) {
             return None;
         }
-        self.before = (self.used.len(), slot as u32, self.slots[slot].course);
-        self.note_use(slot);
-        let Slot { course: known, places, .. } = &mut self.slots[slot];
+        self.before_latest =
+            BeforeLatest { used: self.used.len(), slot: slot as u32, state: self.slots[slot].state };
+        self.mark_used(slot);
+        let Slot { state, locations, .. } = &mut self.slots[slot];
         let mut first = false;
-        if known.run != self.run {
-            known.run = self.run;
-            known.generation = 0;
+        if state.accessed_in != self.execution {
+            state.accessed_in = self.execution;
+            state.generation = 0;
             first = true;
-        } else if known.over {
-            known.generation += 1;
+        } else if state.freed {
+            state.generation += 1;
             first = true;
-        } else if memory.is_some_and(|memory| memory != known.value) {
-            known.generation += 1;
+        } else if memory.is_some_and(|memory| memory != state.value) {
+            state.generation += 1;
             first = true;
-            self.unseen_writes = true;
+            self.saw_uninstrumented_writes = true;
         }
-        known.over = false;
+        state.freed = false;
         if first {
-            known.value = memory.unwrap_or(0);
-            known.newest = INIT;
-            if places.len() == known.generation {
-                places.push(self.known);
-                self.known += 1;
+            state.value = memory.unwrap_or(0);
+            state.co_max = INIT;
+            if locations.len() == state.generation {
+                locations.push(self.next_location);
+                self.next_location += 1;
             }
         }
-        Some(Found { slot, place: places[known.generation], first })
+        Some(Found { slot, location: locations[state.generation], first })
     }
 
-    /// A write happens. `comes_after` says whether it comes after another in coherence order. True if memory is to hold it from
-    /// now on.
-    pub(crate) fn written(
+    /// Records a write to a slot. `comes_after` tells whether it comes after another write in modification order. Returns whether
+    /// memory is to hold the value from now on: that of the last write in modification order.
+    pub(crate) fn write(
         &mut self,
         slot: usize,
         write: EventId,
         value: u64,
         comes_after: impl FnOnce(EventId) -> bool,
     ) -> bool {
-        let course = &mut self.slots[slot].course;
-        let newest = course.newest == INIT || comes_after(course.newest);
-        if newest {
-            course.newest = write;
-            course.value = value;
+        let state = &mut self.slots[slot].state;
+        let is_co_max = state.co_max == INIT || comes_after(state.co_max);
+        if is_co_max {
+            state.co_max = write;
+            state.value = value;
         }
-        newest
+        is_co_max
     }
 
-    /// The address is a count of references. Returns the place that other accesses to it have in this execution, if there
+    /// Marks an address as a reference count. Returns the location of other accesses to the address in this execution, if there
     /// were any.
-    pub(crate) fn mark_count(&mut self, address: usize) -> Option<LocationId> {
-        let slot = match self.lookup(address, COUNT) {
+    pub(crate) fn mark_refcount(&mut self, address: usize) -> Option<LocationId> {
+        let slot = match self.lookup(address, REFCOUNT_SIZE) {
             Some(slot) => slot,
-            None => self.insert(address, COUNT),
+            None => self.insert(address, REFCOUNT_SIZE),
         };
         let in_use = self.in_use(slot);
-        self.note_use(slot);
+        self.mark_used(slot);
         let slot = &mut self.slots[slot];
-        slot.course.counts = self.run;
-        in_use.then(|| slot.place())
+        slot.state.refcount_in = self.execution;
+        in_use.then(|| slot.location())
     }
 
-    /// Whether the address is a count of references.
-    pub(crate) fn is_count(&self, address: usize) -> bool {
-        self.lookup(address, COUNT).is_some_and(|slot| self.slots[slot].course.counts == self.run)
+    /// Whether an address is a reference count in this execution.
+    pub(crate) fn is_refcount(&self, address: usize) -> bool {
+        let slot = self.lookup(address, REFCOUNT_SIZE);
+        slot.is_some_and(|slot| self.slots[slot].state.refcount_in == self.execution)
     }
 
-    /// The place that something outside memory has in this execution.
-    pub(crate) fn place(&self, address: usize) -> Option<LocationId> {
-        let slot = &self.slots[self.lookup(address, NOT_IN_MEMORY)?];
-        (slot.course.run == self.run).then(|| slot.place())
-    }
-
-    /// The address is no count of references any more.
-    pub(crate) fn forget_count(&mut self, address: usize) {
-        if let Some(slot) = self.lookup(address, COUNT) {
-            self.slots[slot].course.counts = 0;
+    /// Ends the use of an address as a reference count.
+    pub(crate) fn unmark_refcount(&mut self, address: usize) {
+        if let Some(slot) = self.lookup(address, REFCOUNT_SIZE) {
+            self.slots[slot].state.refcount_in = 0;
         }
     }
 
-    /// From now on the address of something outside memory stands for something else. False if it stood for nothing yet.
+    /// The synthetic location that an address stands for in this execution.
+    pub(crate) fn synthetic(&self, address: usize) -> Option<LocationId> {
+        let slot = &self.slots[self.lookup(address, SYNTHETIC_SIZE)?];
+        (slot.state.accessed_in == self.execution).then(|| slot.location())
+    }
+
+    /// Begins a generation of a synthetic location: its address stands for another object from now on. False if it stood for
+    /// none yet.
     pub(crate) fn begin_generation(&mut self, address: usize) -> bool {
-        let slot = self.lookup(address, NOT_IN_MEMORY);
-        let Some(slot) = slot.filter(|&slot| self.slots[slot].course.run == self.run) else { return false };
+        let slot = self.lookup(address, SYNTHETIC_SIZE);
+        let Some(slot) = slot.filter(|&slot| self.slots[slot].state.accessed_in == self.execution) else {
+            return false;
+        };
         let slot = &mut self.slots[slot];
-        slot.course.generation += 1;
-        slot.course.newest = INIT;
-        if slot.places.len() == slot.course.generation {
-            slot.places.push(self.known);
-            self.known += 1;
+        slot.state.generation += 1;
+        slot.state.co_max = INIT;
+        if slot.locations.len() == slot.state.generation {
+            slot.locations.push(self.next_location);
+            self.next_location += 1;
         }
         true
     }
 
-    /// Where a place is.
-    pub(crate) fn address(&self, place: LocationId) -> Option<usize> {
-        self.slots.iter().find(|slot| slot.places.contains(&place)).map(|slot| slot.address)
+    /// The address of a location.
+    pub(crate) fn address(&self, location: LocationId) -> Option<usize> {
+        self.slots.iter().find(|slot| slot.locations.contains(&location)).map(|slot| slot.address)
     }
 
-    /// Whether the byte belongs to a place of this execution.
-    pub(crate) fn covers(&self, byte: usize) -> bool {
+    /// Whether a byte belongs to a location that this execution has accessed.
+    pub(crate) fn contains(&self, byte: usize) -> bool {
         [1, 2, 4, 8].into_iter().any(|size| {
             let at = byte.saturating_sub(usize::from(size) - 1)..=byte;
             at.into_iter().any(|address| self.lookup(address, size).is_some_and(|slot| self.in_use(slot)))
@@ -248,7 +282,7 @@ impl Locations {
     }
 
     fn in_use(&self, slot: usize) -> bool {
-        self.slots[slot].course.run == self.run && !self.slots[slot].course.over
+        self.slots[slot].state.accessed_in == self.execution && !self.slots[slot].state.freed
     }
 
     fn lookup(&self, address: usize, size: u8) -> Option<usize> {
@@ -270,18 +304,19 @@ impl Locations {
     #[cold]
     fn insert(&mut self, address: usize, size: u8) -> usize {
         let slot = self.slots.len();
-        let mut rivals = Vec::new();
+        let mut overlapping = Vec::new();
         for other in address.saturating_sub(7)..address + usize::from(size) {
             for other_size in [1, 2, 4, 8] {
                 if other + usize::from(other_size) > address
-                    && let Some(rival) = self.lookup(other, other_size)
+                    && let Some(other) = self.lookup(other, other_size)
                 {
-                    self.slots[rival].rivals.push(slot as u32);
-                    rivals.push(rival as u32);
+                    self.slots[other].overlapping.push(slot as u32);
+                    overlapping.push(other as u32);
                 }
             }
         }
-        self.slots.push(Slot { address, size, rivals, places: Vec::new(), course: SlotState::default() });
+        let (locations, state) = (Vec::new(), SlotState::default());
+        self.slots.push(Slot { address, size, overlapping, locations, state });
         if self.slots.len() * 2 > self.table.len() {
             self.table = vec![0; (self.slots.len() * 4).next_power_of_two().max(64)];
             for slot in 0..self.slots.len() {
@@ -311,84 +346,84 @@ fn hash(address: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn places() -> Locations {
-        let mut places = Locations::default();
-        places.begin();
-        places
+    fn locations() -> Locations {
+        let mut locations = Locations::default();
+        locations.begin();
+        locations
     }
 
     #[test]
-    fn sizes_do_not_mix() {
-        let mut places = places();
-        assert!(places.find(16, 4, Some(0)).is_some());
-        assert!(places.find(20, 4, Some(0)).is_some());
-        assert!(places.find(16, 1, Some(0)).is_none());
-        assert!(places.find(19, 1, Some(0)).is_none());
-        assert!(places.find(16, 8, Some(0)).is_none());
-        assert!(places.find(15, 1, Some(0)).is_some());
-        assert!(places.find(24, 8, Some(0)).is_some());
+    fn accesses_of_different_sizes_may_not_overlap() {
+        let mut locations = locations();
+        assert!(locations.find(16, 4, Some(0)).is_some());
+        assert!(locations.find(20, 4, Some(0)).is_some());
+        assert!(locations.find(16, 1, Some(0)).is_none());
+        assert!(locations.find(19, 1, Some(0)).is_none());
+        assert!(locations.find(16, 8, Some(0)).is_none());
+        assert!(locations.find(15, 1, Some(0)).is_some());
+        assert!(locations.find(24, 8, Some(0)).is_some());
     }
 
     #[test]
     fn sizes_may_differ_between_executions_only() {
-        let mut places = places();
-        assert!(places.find(17, 1, Some(0)).is_some());
-        places.begin();
-        assert!(places.find(16, 4, Some(0)).is_some());
-        places.begin();
-        assert!(places.find(16, 4, Some(0)).is_some());
-        assert!(places.find(17, 1, Some(0)).is_none());
+        let mut locations = locations();
+        assert!(locations.find(17, 1, Some(0)).is_some());
+        locations.begin();
+        assert!(locations.find(16, 4, Some(0)).is_some());
+        locations.begin();
+        assert!(locations.find(16, 4, Some(0)).is_some());
+        assert!(locations.find(17, 1, Some(0)).is_none());
     }
 
     #[test]
-    fn memory_that_was_freed_is_something_else() {
-        let mut places = places();
-        let old = places.find(16, 4, Some(0)).unwrap();
-        let beside = places.find(32, 4, Some(0)).unwrap();
-        places.forget(&(16..32));
-        let new = places.find(16, 4, Some(0)).unwrap();
-        assert!(new.first && new.place != old.place);
-        assert!(!places.find(32, 4, Some(0)).unwrap().first);
-        places.forget(&(16..32));
-        assert!(places.find(16, 8, Some(0)).unwrap().first);
-        assert!(places.find(16, 4, Some(0)).is_none());
+    fn freed_memory_is_a_new_location() {
+        let mut locations = locations();
+        let old = locations.find(16, 4, Some(0)).unwrap();
+        let beside = locations.find(32, 4, Some(0)).unwrap();
+        locations.free(&(16..32));
+        let new = locations.find(16, 4, Some(0)).unwrap();
+        assert!(new.first && new.location != old.location);
+        assert!(!locations.find(32, 4, Some(0)).unwrap().first);
+        locations.free(&(16..32));
+        assert!(locations.find(16, 8, Some(0)).unwrap().first);
+        assert!(locations.find(16, 4, Some(0)).is_none());
 
-        places.begin();
-        assert_eq!(places.find(16, 4, Some(0)).unwrap().place, old.place);
-        assert_eq!(places.find(32, 4, Some(0)).unwrap().place, beside.place);
+        locations.begin();
+        assert_eq!(locations.find(16, 4, Some(0)).unwrap().location, old.location);
+        assert_eq!(locations.find(32, 4, Some(0)).unwrap().location, beside.location);
     }
 
     #[test]
-    fn plain_writes_make_a_new_place() {
-        let mut places = places();
-        let old = places.find(16, 4, Some(0)).unwrap();
-        assert!(places.written(old.slot, 1, 5, |_| false));
-        assert_eq!(places.find(16, 4, Some(5)).unwrap().place, old.place);
-        assert_ne!(places.find(16, 4, Some(6)).unwrap().place, old.place);
-        assert!(places.unseen_writes);
+    fn uninstrumented_writes_make_a_new_location() {
+        let mut locations = locations();
+        let old = locations.find(16, 4, Some(0)).unwrap();
+        assert!(locations.write(old.slot, 1, 5, |_| false));
+        assert_eq!(locations.find(16, 4, Some(5)).unwrap().location, old.location);
+        assert_ne!(locations.find(16, 4, Some(6)).unwrap().location, old.location);
+        assert!(locations.saw_uninstrumented_writes);
     }
 
     #[test]
-    fn an_execution_is_taken_up_as_it_stood_before_an_access() {
-        let mut places = places();
-        places.mark_count(64);
-        places.find(16, 4, Some(0)).unwrap();
-        let (mut nothing, mut one) = (SoFar::default(), SoFar::default());
-        places.before_latest(&mut nothing);
-        let other = places.find(32, 4, Some(0)).unwrap();
-        places.written(other.slot, 3, 9, |_| true);
-        places.before_latest(&mut one);
-        places.forget(&(16..20));
-        places.forget_count(64);
+    fn a_snapshot_restores_the_state_before_the_latest_access() {
+        let mut locations = locations();
+        locations.mark_refcount(64);
+        locations.find(16, 4, Some(0)).unwrap();
+        let (mut nothing, mut one) = (Snapshot::default(), Snapshot::default());
+        locations.snapshot_before_latest(&mut nothing);
+        let other = locations.find(32, 4, Some(0)).unwrap();
+        locations.write(other.slot, 3, 9, |_| true);
+        locations.snapshot_before_latest(&mut one);
+        locations.free(&(16..20));
+        locations.unmark_refcount(64);
 
-        for (known, is_first) in [(&one, false), (&nothing, true), (&one, false)] {
-            places.begin();
-            assert!(!places.is_count(64));
-            places.take_up(known);
-            assert!(places.is_count(64));
-            assert_eq!(places.find(16, 4, Some(0)).unwrap().first, is_first);
-            assert!(places.find(32, 4, Some(0)).unwrap().first);
+        for (snapshot, is_first) in [(&one, false), (&nothing, true), (&one, false)] {
+            locations.begin();
+            assert!(!locations.is_refcount(64));
+            locations.restore(snapshot);
+            assert!(locations.is_refcount(64));
+            assert_eq!(locations.find(16, 4, Some(0)).unwrap().first, is_first);
+            assert!(locations.find(32, 4, Some(0)).unwrap().first);
         }
-        assert!(!places.unseen_writes);
+        assert!(!locations.saw_uninstrumented_writes);
     }
 }

@@ -1,7 +1,7 @@
-//! A search as words, so that another process can go on with it.
+//! Serialisation of a search as words, so that another process can resume it.
 //!
-//! Everything that is known of a search between two executions can be written down and read back. It holds addresses and
-//! values that are addresses, so that only a process of the same program can use it in which everything lies where it lay.
+//! The state of a search between two executions can be written and read back. It holds addresses, and values that are addresses;
+//! so only a process of the same program with the same memory layout can use it.
 
 use std::hash::Hash;
 
@@ -9,9 +9,11 @@ use super::event::{Access, Event, EventId};
 use super::{Graph, Model};
 use crate::op::{Order, Rmw};
 
-/// Something that can be written as words and read back.
+/// A value that can be written as words and read back.
 pub(crate) trait Stored: Sized {
+    /// Appends the words of the value.
     fn put(&self, words: &mut Vec<u64>);
+    /// Reads a value from the front of the words. None if the words are not those of a value.
     fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Self>;
 }
 
@@ -30,7 +32,8 @@ macro_rules! stored_numbers {
 }
 stored_numbers!(u8, u16, u32, u64, usize);
 
-/// What is stored of a struct: the fields named. Those named as `without` are not, and begin empty.
+/// Implements [`Stored`] for a struct: the named fields are stored in this order. Fields after `without` are not stored, and have
+/// their default after reading.
 macro_rules! stored {
     ($type:ident { $($field:ident),* $(,)? } $(without $left_out:ident)*) => {
         impl $crate::graph::stored::Stored for $type {
@@ -81,7 +84,7 @@ impl<T: Stored> Stored for Vec<T> {
 
     fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Vec<T>> {
         let len = usize::take(words)?;
-        // Each takes a word at least: a length that was not written here makes no room for itself.
+        // Each element takes at least one word. This check keeps a corrupt length from reserving memory.
         (len <= words.len()).then_some(())?;
         (0..len).map(|_| T::take(words)).collect()
     }
@@ -114,7 +117,7 @@ impl<A: Stored, B: Stored, C: Stored> Stored for (A, B, C) {
     }
 }
 
-/// Enumerations are stored as the number of the variant, then its fields. The match over the variants is the compiler's: none can be
+/// Implements [`Stored`] for an enumeration: the number of the variant, then its fields. The compiler checks that no variant is
 /// missing.
 macro_rules! stored_enum {
     ($type:ident { $($number:literal $variant:ident $(($($field:ident),*))? $({ $($named:ident),* })?),* $(,)? }) => {
@@ -151,26 +154,26 @@ stored_enum!(Access {
     2 Rmw(op, operand),
     3 Cas { expected, new, failure },
     4 Lock(value),
-    5 LockShared,
-    6 LockAlone,
-    7 Drop,
+    5 RwLockRead,
+    6 RwLockWrite,
+    7 Decrement,
     8 Fence,
     9 Spawn(thread),
     10 Begin,
     11 Join(thread),
     12 Woken,
     13 TimedOut,
-    14 Look,
-    15 TryLockShared,
-    16 TryLockAlone,
-    17 Await(value),
+    14 ReadCompletions,
+    15 RwLockTryRead,
+    16 RwLockTryWrite,
+    17 AwaitGreater(value),
     18 LeaveScope,
     19 EndScope(thread),
-    20 Choose(ways),
-    21 AwaitOther(value),
-    22 AskAlone,
-    23 LockAsked,
-    24 Unlock(added),
+    20 Choose(alternatives),
+    21 AwaitNotEqual(value),
+    22 RwLockRequestWrite,
+    23 RwLockWriteAfterRequest,
+    24 RwLockUnlock(added),
 });
 
 impl Stored for Rmw {
@@ -183,25 +186,39 @@ impl Stored for Rmw {
     }
 }
 
-stored!(Event { thread, access, order, wanted, place, size, po, past, stamp, rf, read, written, waits });
+stored!(Event {
+    thread,
+    access,
+    order,
+    declared_order,
+    location,
+    size,
+    po,
+    reads_hash,
+    stamp,
+    rf,
+    read,
+    written,
+    blocked,
+});
 
 impl Stored for Graph {
     fn put(&self, words: &mut Vec<u64>) {
         self.model.put(words);
-        self.leaders.put(words);
-        self.places.iter().map(|place| place.init).collect::<Vec<u64>>().put(words);
+        self.symmetric_predecessors.put(words);
+        self.locations.iter().map(|location| location.init).collect::<Vec<u64>>().put(words);
         self.events.len().put(words);
         for (id, event) in self.events.iter().enumerate() {
             event.put(words);
-            self.rank_when_added(id as EventId).put(words);
+            self.co_index_when_added(id as EventId).put(words);
         }
     }
 
     fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Graph> {
         let mut graph = Graph::new(Model::take(words)?);
-        graph.leaders = Stored::take(words)?;
-        for (place, init) in Vec::<u64>::take(words)?.into_iter().enumerate() {
-            graph.set_init(place as u32, init);
+        graph.symmetric_predecessors = Stored::take(words)?;
+        for (location, init) in Vec::<u64>::take(words)?.into_iter().enumerate() {
+            graph.set_init(location as u32, init);
         }
         for _ in 0..usize::take(words)? {
             let event = Event::take(words)?;
@@ -212,13 +229,13 @@ impl Stored for Graph {
 }
 
 impl Graph {
-    /// Where a write stood among those of its place when it was added: after those that are there already and come before.
-    fn rank_when_added(&self, id: EventId) -> usize {
+    /// The co-index that a write had when it was added: only writes that were added before it count.
+    fn co_index_when_added(&self, id: EventId) -> usize {
         let event = self.event(id);
-        if !event.writes() || event.waits {
+        if !event.is_in_co() {
             return 0;
         }
-        let before = &self.co(event.place)[..self.rank(event.place, id) - 1];
+        let before = &self.co(event.location)[..self.co_index(event.location, id) - 1];
         1 + before.iter().filter(|&&write| write < id).count()
     }
 }
@@ -227,7 +244,7 @@ impl Graph {
 mod tests {
     use super::*;
 
-    /// Reads a value of every variant from words, and writes it again.
+    /// Reads a value of each variant from words, and writes it again.
     fn round_trip<T: Stored>(variants: usize) {
         for number in 0..variants {
             let words = [number as u64, 1, 1, 1];

@@ -1,8 +1,28 @@
-//! Vector clocks of events.
+//! Views: vector clocks of events.
+//!
+//! A *view* has one entry for each thread: the number of that thread's events that it covers. Views that are closed under program
+//! order represent sets of events: those that an event depends on, or those that happen before it.
 
-/// One row per event: how many events of each thread it covers. All rows lie in one allocation.
+use super::event::Event;
+
+/// Whether a view covers an event.
+#[inline]
+pub(crate) fn covers(view: &[u32], event: &Event) -> bool {
+    view[event.thread as usize] > event.po
+}
+
+/// Makes `view` the union of `view` and `other`.
+#[inline]
+pub(crate) fn join(view: &mut [u32], other: &[u32]) {
+    for (mine, &theirs) in view.iter_mut().zip(other) {
+        *mine = (*mine).max(theirs);
+    }
+}
+
+/// One view for each event, in one allocation. Row `i` belongs to event `i`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Views {
+    /// The length of each row.
     width: usize,
     rows: Vec<u32>,
 }
@@ -22,16 +42,16 @@ impl Views {
         &self.rows[row * self.width..][..self.width]
     }
 
-    /// Adds a row like another, or of zeros.
+    /// Appends a copy of a row, or a row of zeros.
     #[inline]
-    pub(crate) fn push(&mut self, like: Option<usize>) {
-        match like {
+    pub(crate) fn push(&mut self, copied: Option<usize>) {
+        match copied {
             Some(row) => self.rows.extend_from_within(row * self.width..(row + 1) * self.width),
             None => self.rows.resize(self.rows.len() + self.width, 0),
         }
     }
 
-    /// Adds a row of another table.
+    /// Appends a row of another table.
     #[inline]
     pub(crate) fn push_from(&mut self, other: &[u32]) {
         self.rows.extend_from_slice(other);
@@ -43,7 +63,7 @@ impl Views {
         &mut self.rows[start..]
     }
 
-    /// Lets the last row cover what another covers.
+    /// Joins a row into the last one.
     #[inline]
     pub(crate) fn join_last(&mut self, row: usize) {
         let start = self.rows.len() - self.width;
@@ -51,7 +71,7 @@ impl Views {
         join(last, &before[row * self.width..][..self.width]);
     }
 
-    /// Makes room for more threads.
+    /// Extends each row by zeros, for more threads.
     pub(crate) fn widen(&mut self, width: usize) {
         let mut rows = Vec::with_capacity(self.rows.len() / self.width.max(1) * width);
         for row in self.rows.chunks(self.width.max(1)) {
@@ -59,13 +79,5 @@ impl Views {
             rows.resize(rows.len() + width - self.width, 0);
         }
         *self = Views { width, rows };
-    }
-}
-
-/// Lets `view` cover what `other` covers.
-#[inline]
-pub(crate) fn join(view: &mut [u32], other: &[u32]) {
-    for (mine, &theirs) in view.iter_mut().zip(other) {
-        *mine = (*mine).max(theirs);
     }
 }

@@ -37,13 +37,13 @@ pub(super) unsafe fn access<T: Int>(
             if size_of::<T>() == size_of::<usize>() && engine.is_count(place.addr()) {
                 // What the user marked may have other handles than those that are counted.
                 let alone = !engine.is_marked_count(place.addr()) && is_alone(place.addr());
-                let purpose = Purpose::Look { alone };
+                let purpose = Purpose::Inspect { alone };
                 if engine.counting(place.addr(), purpose) == Counting::Abstract {
                     return count_apart(engine, place, access, order, Site::RefCountDown);
                 }
             }
             if size_of::<T>() == size_of::<u32>() && engine.is_shared_lock(place.addr()) {
-                engine.locking(place.addr(), LockUse::Look);
+                engine.locking(place.addr(), LockUse::Inspect);
             }
             access_and_check(engine, caller, place, access, order)
         })
@@ -178,14 +178,14 @@ unsafe fn count_handles<T: Int>(
                 engine.mark_count(count);
             }
             let gives_up = site == Site::RefCountDown;
-            let purpose = if gives_up { Purpose::Drop } else { Purpose::Count };
+            let purpose = if gives_up { Purpose::DropStrong } else { Purpose::Adjust };
             let counting = engine.counting(count, purpose);
             engine.current().counted_exactly = counting == Counting::Precise;
             let mut event = None;
             match counting {
                 Counting::Precise => return access_and_check(engine, caller, place, access, order),
                 Counting::Decrement => {
-                    event = Some(engine.take_shared_step(SyntheticLocation::Drops(count), Access::Drop))
+                    event = Some(engine.take_shared_step(SyntheticLocation::Drops(count), Access::Decrement))
                 }
                 // It would be an event if ends of handles were.
                 Counting::Abstract if gives_up => engine.note_act(),
@@ -302,12 +302,12 @@ fn action<T: Int>(place: *const T, access: Access, order: Order, read: T, newest
     let (value, newest) = (read.widen(), newest.widen());
     let written = || access.writes(value as u64, size).map_or(0, u128::from);
     match access {
-        Access::Load | Access::Await(_) | Access::AwaitOther(_) => {
+        Access::Load | Access::AwaitGreater(_) | Access::AwaitNotEqual(_) => {
             Action::Load { address, size, order, value, newest }
         }
         Access::Store(value) => Action::Store { address, size, order, value: value.into(), newest },
         Access::Rmw(op, _) => Action::Rmw { address, size, order, op, read: value, written: written() },
-        Access::Unlock(_) => {
+        Access::RwLockUnlock(_) => {
             Action::Rmw { address, size, order, op: Rmw::Sub, read: value, written: written() }
         }
         Access::Cas { expected, new, .. } => {
@@ -412,13 +412,13 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> u64 {
                 0
             }
             StdCall::LockShared { state } => {
-                engine.locking(state.addr(), LockUse::Look);
-                step(engine, state, Access::LockShared, Order::Acquire);
+                engine.locking(state.addr(), LockUse::Inspect);
+                step(engine, state, Access::RwLockRead, Order::Acquire);
                 0
             }
             StdCall::LockAlone { state } => {
-                engine.locking(state.addr(), LockUse::Look);
-                step(engine, state, Access::LockAlone, Order::Acquire);
+                engine.locking(state.addr(), LockUse::Inspect);
+                step(engine, state, Access::RwLockWrite, Order::Acquire);
                 0
             }
             StdCall::Park { state, deadline, by_user } => {
@@ -498,7 +498,8 @@ pub(super) unsafe fn once_waits(
     let mut state = incomplete;
     loop {
         // SAFETY: the caller's.
-        state = unsafe { access_within(engine, 0, once, Access::AwaitOther(state.into()), Order::Acquire) };
+        state =
+            unsafe { access_within(engine, 0, once, Access::AwaitNotEqual(state.into()), Order::Acquire) };
         if state == complete || !force {
             return state;
         }

@@ -133,7 +133,7 @@ pub unsafe fn seen_of_threads(engine: *mut Engine, threads: &[ThreadId], seen: &
         enter(engine, |engine| {
             let me = engine.current_id();
             let clock: &dyn Fn(ThreadId) -> u32 = match (&engine.exhaustive, &engine.memory) {
-                (Some(graph), _) => &|thread| graph.seen_of(me, thread),
+                (Some(graph), _) => &|thread| graph.hb_entry_of_next(me, thread),
                 (None, Some(memory)) => &|thread| memory.sync.view(me).clock.get(thread),
                 (None, None) => return,
             };

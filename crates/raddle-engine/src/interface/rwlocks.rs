@@ -39,7 +39,7 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             }
             let is_known = engine.threads.iter().any(|thread| thread.holds_lock(lock));
             if is_held && !is_known {
-                engine.locking(lock, LockUse::Look);
+                engine.locking(lock, LockUse::Inspect);
             }
             let locking = engine.locking(lock, if shared { LockUse::Read } else { LockUse::Write });
             let mut hold = Hold::new(lock, shared, locking);
@@ -51,10 +51,10 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             }
             engine.reach(at(word), AccessKind::AtomicWrite);
             match (locking.whole, shared) {
-                (true, true) => _ = access_and_check(engine, caller, word, Access::LockShared, order),
+                (true, true) => _ = access_and_check(engine, caller, word, Access::RwLockRead, order),
                 (true, false) => ask_alone(engine, caller, word, order),
-                (false, true) => _ = change(engine, caller, word, Access::LockShared, order),
-                (false, false) => _ = change(engine, caller, word, Access::LockAlone, order),
+                (false, true) => _ = change(engine, caller, word, Access::RwLockRead, order),
+                (false, false) => _ = change(engine, caller, word, Access::RwLockWrite, order),
             }
             if shared {
                 open(
@@ -82,8 +82,8 @@ pub(super) unsafe fn try_lock(
     unsafe {
         enter(engine, |engine| {
             let lock = word.addr();
-            engine.locking(lock, LockUse::Look);
-            let access = if shared { Access::TryLockShared } else { Access::TryLockAlone };
+            engine.locking(lock, LockUse::Inspect);
+            let access = if shared { Access::RwLockTryRead } else { Access::RwLockTryWrite };
             let read = access_and_check(engine, caller, word, access, order);
             if access.writes(read.into(), 4).is_none() {
                 return read;
@@ -144,7 +144,7 @@ pub(super) unsafe fn unlock(
             let read = match hold.shares.is_empty() {
                 // std need not wake those who wait: they see what the word holds.
                 true => {
-                    let unlock = Access::Unlock(added(access));
+                    let unlock = Access::RwLockUnlock(added(access));
                     access_and_check(engine, caller, word, unlock, order) & RWLOCK_HOLDERS as u32
                 }
                 false => {
@@ -164,8 +164,8 @@ pub(super) unsafe fn unlock(
 unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: Order) {
     // SAFETY: the caller's. Both are made by the same instruction of the program, which does not go round.
     unsafe {
-        if access_within(engine, 0, word, Access::AskAlone, order) & RWLOCK_HOLDERS as u32 != 0 {
-            access_within(engine, 0, word, Access::LockAsked, order);
+        if access_within(engine, 0, word, Access::RwLockRequestWrite, order) & RWLOCK_HOLDERS as u32 != 0 {
+            access_within(engine, 0, word, Access::RwLockWriteAfterRequest, order);
         }
     }
     engine.accessed_along_graph(at(word), caller);

@@ -1,124 +1,127 @@
-//! The points of executions at which others begin, as far as the search decides: which are kept, and with which of them an
-//! execution begins. What a point holds of the machine, the engine copies.
+//! Checkpoints: states of executions at which later ones begin.
+//!
+//! An execution whose graph begins with the same events as that of an earlier one begins at the earlier one's last checkpoint
+//! within these events. The checker decides which checkpoints are made and kept. The engine copies the state of the machine.
 
 use std::any::Any;
 use std::rc::Rc;
 
-use super::refcounts;
-use super::{Branch, ModelChecker};
+use super::ModelChecker;
+use super::abstraction_log::AbstractionLog;
+use super::refcounts::MarkedCount;
+use super::worklist::Branch;
 use crate::graph::event::EventId;
 use crate::graph::locations;
 
-/// A point of an execution at which others can begin: those whose graphs begin with the same events.
+/// A state of an execution, just before an event.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoint {
-    /// How many events there were.
-    pub(crate) made: usize,
-    places: locations::SoFar,
-    counts: refcounts::SoFar,
-    /// Everything else, which the engine copies; the search does not look at it.
+    /// The number of events that were made.
+    pub(super) made: usize,
+    locations: locations::Snapshot,
+    abstractions: AbstractionLog,
+    marked_counts: Vec<MarkedCount>,
+    /// The state of the machine, which only the engine knows.
     machine: Option<Box<dyn Any>>,
 }
 
 impl Checkpoint {
-    /// What the engine has copied.
+    /// The state of the machine.
     pub(crate) fn machine<M: 'static>(&self) -> &M {
         let machine = self.machine.as_deref().and_then(<dyn Any>::downcast_ref);
-        machine.expect("the engine copies everything into a checkpoint before it is kept")
+        machine.expect("the engine copies the machine before a checkpoint is added")
     }
 
-    /// Where the engine copies everything to: what an earlier copy left there is used again.
+    /// The state of the machine, to be overwritten. A reused checkpoint holds an earlier state, whose memory is used again.
     pub(crate) fn machine_mut<M: Default + 'static>(&mut self) -> &mut M {
         let machine = self.machine.get_or_insert_with(|| Box::<M>::default());
-        machine.downcast_mut().expect("one engine uses a search")
+        machine.downcast_mut().expect("a search has one engine")
     }
 }
 
-/// At most so many are kept: each is about as large as the memory of an execution.
-const MOST_KEPT: usize = if cfg!(debug_assertions) { 16 } else { 256 };
+/// The greatest number of checkpoints. Each is about as large as the memory of an execution.
+const MAX_CHECKPOINTS: usize = if cfg!(debug_assertions) { 16 } else { 256 };
 
 impl Branch {
-    /// Whether the event can be made in another way.
-    pub(crate) fn has_work_at(&self, id: EventId) -> bool {
-        // The latest work is that on the latest events.
-        self.work.last().is_some_and(|last| {
-            last.at == id || last.at > id && self.work.binary_search_by_key(&id, |work| work.at).is_ok()
-        })
-    }
-
-    /// How many points are kept that the frame below does not have.
-    pub(crate) fn own_points(&self) -> usize {
-        match self.same {
-            usize::MAX => self.kept.len(),
-            same => self.kept.iter().filter(|kept| kept.made > same).count(),
+    /// The number of checkpoints that the branch below does not have.
+    fn own_checkpoints(&self) -> usize {
+        match self.shared_len {
+            Branch::ROOT => self.checkpoints.len(),
+            shared => self.checkpoints.iter().filter(|checkpoint| checkpoint.made > shared).count(),
         }
     }
 
-    /// Executions then make a few events again.
-    pub(crate) fn forget_every_other_point(&mut self, spare: &mut Vec<Rc<Checkpoint>>) {
-        let mut goes = false;
-        let forgotten = self.kept.extract_if(.., |_| {
-            goes = !goes;
-            goes
+    /// Discards every other checkpoint. Executions then make a few more events.
+    fn thin_out_checkpoints(&mut self, spare: &mut Vec<Rc<Checkpoint>>) {
+        let mut discard = false;
+        let discarded = self.checkpoints.extract_if(.., |_| {
+            discard = !discard;
+            discard
         });
-        spare.extend(forgotten.filter(|kept| Rc::strong_count(kept) == 1));
+        spare.extend(discarded.filter(|checkpoint| Rc::strong_count(checkpoint) == 1));
     }
 
-    pub(crate) fn forget_points_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Checkpoint>>) {
-        while let Some(kept) = self.kept.pop_if(|kept| kept.made > len) {
-            spare.extend(Some(kept).filter(|kept| Rc::strong_count(kept) == 1));
+    /// Discards the checkpoints after more than `len` events.
+    pub(super) fn discard_checkpoints_beyond(&mut self, len: usize, spare: &mut Vec<Rc<Checkpoint>>) {
+        while let Some(checkpoint) = self.checkpoints.pop_if(|checkpoint| checkpoint.made > len) {
+            spare.extend(Some(checkpoint).filter(|checkpoint| Rc::strong_count(checkpoint) == 1));
         }
     }
 }
 
 impl ModelChecker {
-    /// Whether the event, which was just made, can be made in another way, so that executions will begin before it.
-    pub(crate) fn is_branch(&self, id: EventId) -> bool {
-        let frame = self.frames.last().expect("an execution has a graph");
-        self.foreseen.is_none_or(|effect| effect < id)
-            && (frame.same == id as usize || frame.has_work_at(id))
-            && frame.kept.last().is_none_or(|kept| kept.made < id as usize)
+    /// Whether later executions will begin before the event, which was just made: it has alternatives, or it is the first that the
+    /// branch does not share with the one below. Where the state depends on later events of this graph, there can be no
+    /// checkpoint.
+    pub(crate) fn wants_checkpoint(&self, id: EventId) -> bool {
+        let branch = self.branches.current();
+        !self.spins.depend_on_graph_at(id)
+            && (branch.shared_len == id as usize || branch.has_work_at(id))
+            && branch.checkpoints.last().is_none_or(|checkpoint| checkpoint.made < id as usize)
     }
 
-    /// A point that is not needed any more, to be made another.
-    pub(crate) fn spare_point(&mut self) -> Rc<Checkpoint> {
-        let all = || self.frames.iter().map(Branch::own_points).sum::<usize>();
-        if self.spare_kept.is_empty() && all() >= MOST_KEPT {
-            self.frames.iter_mut().for_each(|frame| frame.forget_every_other_point(&mut self.spare_kept));
+    /// A checkpoint to be filled, which no branch holds.
+    pub(crate) fn new_checkpoint(&mut self) -> Rc<Checkpoint> {
+        let all = || self.branches.iter().map(Branch::own_checkpoints).sum::<usize>();
+        if self.branches.spare_checkpoints.is_empty() && all() >= MAX_CHECKPOINTS {
+            let mut spare = std::mem::take(&mut self.branches.spare_checkpoints);
+            self.branches.iter_mut().for_each(|branch| branch.thin_out_checkpoints(&mut spare));
+            self.branches.spare_checkpoints = spare;
         }
-        self.spare_kept.pop().unwrap_or_default()
+        self.branches.spare_checkpoints.pop().unwrap_or_default()
     }
 
-    /// Keeps how everything stands before the latest event, which has this number, for executions that begin with the same ones.
-    /// What is not known here is in the point already.
-    pub(crate) fn keep(&mut self, id: EventId, mut point: Rc<Checkpoint>) {
-        let kept = Rc::get_mut(&mut point).expect("it is spare");
-        kept.made = id as usize;
-        self.places.before_latest(&mut kept.places);
-        kept.counts.clone_from(&self.references.so_far);
-        for frame in self.frames.iter_mut().rev() {
-            let at = frame.kept.partition_point(|other| other.made < point.made);
-            if frame.kept.get(at).is_none_or(|other| other.made > point.made) {
-                frame.kept.insert(at, Rc::clone(&point));
+    /// Adds a checkpoint of the state before the latest event, which is `id`, to all branches that share the events before. The
+    /// engine has copied the machine.
+    pub(crate) fn add_checkpoint(&mut self, id: EventId, mut checkpoint: Rc<Checkpoint>) {
+        let state = Rc::get_mut(&mut checkpoint).expect("no branch holds a new checkpoint");
+        state.made = id as usize;
+        self.locations.snapshot_before_latest(&mut state.locations);
+        state.abstractions.clone_from(&self.abstractions);
+        self.refcounts.snapshot(&mut state.marked_counts);
+        for branch in self.branches.iter_mut().rev() {
+            let at = branch.checkpoints.partition_point(|other| other.made < checkpoint.made);
+            if branch.checkpoints.get(at).is_none_or(|other| other.made > checkpoint.made) {
+                branch.checkpoints.insert(at, Rc::clone(&checkpoint));
             }
-            if point.made > frame.same {
+            if checkpoint.made > branch.shared_len {
                 break;
             }
         }
     }
 
-    /// Lets the execution, which has just begun, begin as late as possible: with the events that an earlier one had made at a
-    /// point that was kept.
-    pub(crate) fn take_up(&mut self) -> Option<Rc<Checkpoint>> {
-        let kept = Rc::clone(self.frames.last()?.kept.last()?);
-        self.made = kept.made;
-        self.places.take_up(&kept.places);
-        self.references.so_far.clone_from(&kept.counts);
-        Some(kept)
+    /// Restores the last checkpoint of the current branch, for the execution that has just begun.
+    pub(crate) fn restore_checkpoint(&mut self) -> Option<Rc<Checkpoint>> {
+        let checkpoint = Rc::clone(self.branches.last()?.checkpoints.last()?);
+        self.made = checkpoint.made;
+        self.locations.restore(&checkpoint.locations);
+        self.abstractions.clone_from(&checkpoint.abstractions);
+        self.refcounts.restore(&checkpoint.marked_counts);
+        Some(checkpoint)
     }
 
-    /// Forgets the points that were kept: executions begin at the beginning.
-    pub(crate) fn forget_kept(&mut self) {
-        self.frames.iter_mut().for_each(|frame| frame.kept.clear());
+    /// Discards all checkpoints: the next execution begins at the beginning.
+    pub(crate) fn discard_checkpoints(&mut self) {
+        self.branches.iter_mut().for_each(|branch| branch.checkpoints.clear());
     }
 }

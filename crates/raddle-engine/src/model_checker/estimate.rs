@@ -1,138 +1,142 @@
-//! About how many executions there are.
+//! The estimate of the number of executions.
 //!
-//! The search is a tree: an execution forks wherever an event could be added in another way. A descent takes one of the ways at
-//! each fork, all with equal probability, and so comes to a given execution with a probability of one in the product of the
-//! numbers of ways that it met. On average, that product is the number of executions, if descents that come to none count
-//! as zero (Knuth, *Estimating the efficiency of backtrack programs*, 1975). Trees are uneven, so the mean of some hundred
-//! descents says the order of magnitude, rather too little than too much.
+//! The search is a tree that branches wherever an event has alternatives. A *random probe* descends from the root and chooses one
+//! alternative at each branching point, all with equal probability. So it reaches a given execution with a probability of one in
+//! the product of the branching factors on its path. The mean of this product is the number of executions, if probes that reach
+//! no execution count as zero (Knuth, *Estimating the efficiency of backtrack programs*, 1975). Trees are uneven, so the mean of a
+//! few hundred probes gives the order of magnitude, and is more often too small than too large.
 //!
-//! Executions of descents are real ones: what fails in one of them fails.
+//! The executions of probes are real: a failure in one of them is a failure.
 
-use super::{Branch, ModelChecker, WorkItem};
+use super::ModelChecker;
+use super::worklist::{Branch, WorkItem};
 use crate::graph::stored::Stored;
 use crate::rng::Rng;
 
-/// What descents came to.
+/// The results of all probes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Estimator {
-    ended: u64,
+pub(super) struct Estimator {
+    probes: u64,
     sum: f64,
-    squares: f64,
+    sum_of_squares: f64,
 }
 
 impl Estimator {
     fn add(&mut self, product: f64) {
-        self.ended += 1;
+        self.probes += 1;
         self.sum += product;
-        self.squares += product * product;
+        self.sum_of_squares += product * product;
     }
 
     fn mean(&self) -> Option<f64> {
-        (self.ended > 0).then(|| self.sum / self.ended as f64)
+        (self.probes > 0).then(|| self.sum / self.probes as f64)
     }
 
-    /// Whether more descents would say little that is new: the standard error is a twentieth of the mean.
+    /// Whether the standard error is at most a twentieth of the mean.
     fn is_precise(&self) -> bool {
-        let ended = self.ended as f64;
-        let variance = (self.squares / ended - (self.sum / ended).powi(2)).max(0.0);
-        self.ended >= 500 && (variance / ended).sqrt() <= self.sum / ended / 20.0
+        let probes = self.probes as f64;
+        let variance = (self.sum_of_squares / probes - (self.sum / probes).powi(2)).max(0.0);
+        self.probes >= 500 && (variance / probes).sqrt() <= self.sum / probes / 20.0
     }
 }
 
 impl Stored for Estimator {
     fn put(&self, words: &mut Vec<u64>) {
-        words.extend([self.ended, self.sum.to_bits(), self.squares.to_bits()]);
+        words.extend([self.probes, self.sum.to_bits(), self.sum_of_squares.to_bits()]);
     }
 
     fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<Estimator> {
-        let ended = *words.next()?;
+        let probes = *words.next()?;
         let mut number = || words.next().copied().map(f64::from_bits);
-        Some(Estimator { ended, sum: number()?, squares: number()? })
+        Some(Estimator { probes, sum: number()?, sum_of_squares: number()? })
     }
 }
 
-/// A descent that is under way, one of several.
+/// A random probe under way.
 #[derive(Debug)]
-pub(crate) struct RandomProbe {
+pub(super) struct RandomProbe {
     rng: Rng,
-    /// The product of the numbers of ways so far.
+    /// The product of the branching factors so far.
     product: f64,
-    /// Whether the latest execution was one that counts.
-    arrived: bool,
-    /// What the search itself had come to, unless it has to begin anew.
-    aside: Option<Vec<Branch>>,
+    /// Whether the latest execution is complete and within the bound.
+    completed: bool,
+    /// The branches of the search, which are set aside until the probes end. None if the search has restarted.
+    search: Option<Vec<Branch>>,
 }
 
 impl ModelChecker {
-    /// About how many executions there are, if that was estimated.
+    /// The estimated number of executions, if there were probes.
     pub(crate) fn estimate(&self) -> Option<f64> {
-        self.tally.mean()
+        self.estimator.mean()
     }
 
-    /// Whether the estimate is as good as it gets.
+    /// Whether more probes would hardly change the estimate.
     pub(crate) fn is_well_estimated(&self) -> bool {
-        self.tally.is_precise()
+        self.estimator.is_precise()
     }
 
-    /// Leaves the search for descents, until [`end_descents`](Exhaustive::end_descents).
-    pub(crate) fn begin_descents(&mut self, seed: u64) {
-        let fresh = self.fresh_frame();
-        let aside = std::mem::replace(&mut self.frames, vec![fresh]);
-        self.begun = false;
-        let rng = Rng::of_execution(seed, self.tally.ended);
-        self.descent = Some(RandomProbe { rng, product: 1.0, arrived: false, aside: Some(aside) });
+    /// Sets the search aside for probes, until [`ModelChecker::end_probes`].
+    pub(crate) fn begin_probes(&mut self, seed: u64) {
+        let search = self.branches.reset(self.model);
+        self.started = false;
+        let rng = Rng::of_execution(seed, self.estimator.probes);
+        self.probe = Some(RandomProbe { rng, product: 1.0, completed: false, search: Some(search) });
     }
 
-    /// The execution that was made is one that counts.
-    pub(crate) fn arrives(&mut self) {
-        if let Some(descent) = &mut self.descent {
-            descent.arrived = true;
+    /// Notes that the latest execution is complete and within the bound.
+    pub(crate) fn probe_completed(&mut self) {
+        if let Some(probe) = &mut self.probe {
+            probe.completed = true;
         }
     }
 
-    /// Goes on with the search.
-    pub(crate) fn end_descents(&mut self) {
-        let Some(RandomProbe { product, aside, .. }) = self.descent.take() else { return };
-        if self.tally.ended == 0 && product > 1.0 {
-            // What was seen of it is all that is known.
-            self.tally.add(product);
+    /// Continues the search.
+    pub(crate) fn end_probes(&mut self) {
+        let Some(RandomProbe { product, search, .. }) = self.probe.take() else { return };
+        if self.estimator.probes == 0 && product > 1.0 {
+            // The unfinished probe is the only information.
+            self.estimator.add(product);
         }
-        self.begun = aside.is_some();
-        self.frames = aside.unwrap_or_else(|| vec![self.fresh_frame()]);
+        self.started = search.is_some();
+        match search {
+            Some(search) => self.branches.replace(search),
+            None => self.branches.reset(self.model),
+        };
     }
 
-    /// The search has to begin anew, and so have its descents.
-    pub(crate) fn begin_descents_anew(&mut self) {
-        self.tally = Estimator::default();
-        if let Some(descent) = &mut self.descent {
-            *descent = RandomProbe { rng: descent.rng.clone(), product: 1.0, arrived: false, aside: None };
-        }
-    }
-
-    /// Chooses one of the ways that the latest execution found, or begins the next descent.
-    pub(crate) fn descend(&mut self, descent: &mut RandomProbe) {
-        let work = self.choose(descent);
-        let comes_to = if descent.arrived && work.is_none() { descent.product } else { 0.0 };
-        descent.arrived = false;
-        if !work.is_some_and(|work| self.takes_up(work)) {
-            self.tally.add(comes_to);
-            descent.product = 1.0;
-            self.frames = vec![self.fresh_frame()];
+    /// Discards the results of all probes, because the search restarts.
+    pub(super) fn restart_probes(&mut self) {
+        self.estimator = Estimator::default();
+        if let Some(probe) = &mut self.probe {
+            *probe = RandomProbe { rng: probe.rng.clone(), product: 1.0, completed: false, search: None };
         }
     }
 
-    /// Chooses at every fork; None if the latest execution is where that leads.
-    fn choose(&mut self, descent: &mut RandomProbe) -> Option<WorkItem> {
-        let mut noted = self.noted_ways();
+    /// Takes a probe to its next execution, or begins the next probe.
+    pub(super) fn advance_probe(&mut self, probe: &mut RandomProbe) {
+        let work = self.choose_alternative(probe);
+        let result = if probe.completed && work.is_none() { probe.product } else { 0.0 };
+        probe.completed = false;
+        if !work.is_some_and(|work| self.apply(work)) {
+            self.estimator.add(result);
+            probe.product = 1.0;
+            self.branches.reset(self.model);
+        }
+    }
+
+    /// Chooses, at each branching point of the latest execution, between the event that it added and the alternatives. Returns the
+    /// first alternative chosen; None if the execution is where the probe ends.
+    fn choose_alternative(&mut self, probe: &mut RandomProbe) -> Option<WorkItem> {
+        let mut items = self.take_work_items();
         let mut from = 0;
-        while let Some(&WorkItem { at, .. }) = noted.get(from) {
-            let ways = noted[from..].iter().take_while(|work| work.at == at).count();
-            descent.product *= (ways + 1) as f64;
-            let way = descent.rng.below(ways + 1);
-            if way < ways {
-                return Some(noted.swap_remove(from + way));
+        while let Some(&WorkItem { position, .. }) = items.get(from) {
+            let alternatives = items[from..].iter().take_while(|work| work.position == position).count();
+            probe.product *= (alternatives + 1) as f64;
+            let choice = probe.rng.below(alternatives + 1);
+            if choice < alternatives {
+                return Some(items.swap_remove(from + choice));
             }
-            from += ways;
+            from += alternatives;
         }
         None
     }
@@ -146,39 +150,39 @@ mod tests {
     use super::*;
     use crate::op::Order::SeqCst;
 
-    /// What so many descents say of a program, and what the search comes to in which they are made after some executions.
-    fn estimated(model: Model, program: &[Vec<Step>], descents: u64, after: u64) -> (f64, u64) {
+    /// The estimate from a number of probes, which are made `after` some executions of the search, and the executions of the search.
+    fn estimated(model: Model, program: &[Vec<Step>], probes: u64, after: u64) -> (f64, u64) {
         let mut search = ModelChecker::new(model);
         let mut executions = 0;
         run(&mut search, program, true, true, |search, _| {
-            match search.descent.is_some() {
-                true => search.arrives(),
+            match search.probe.is_some() {
+                true => search.probe_completed(),
                 false => executions += 1,
             }
-            if executions == after && search.tally.ended == 0 && search.descent.is_none() {
-                search.begin_descents(executions);
+            if executions == after && search.estimator.probes == 0 && search.probe.is_none() {
+                search.begin_probes(executions);
             }
-            if search.tally.ended >= descents {
-                search.end_descents();
+            if search.estimator.probes >= probes {
+                search.end_probes();
             }
         });
         (search.estimate().unwrap_or(0.0), executions)
     }
 
-    /// How many executions there are.
+    /// The number of executions.
     fn count(model: Model, program: &[Vec<Step>]) -> u64 {
         estimated(model, program, 1, u64::MAX).1
     }
 
     #[test]
-    fn one_descent_says_how_large_an_even_tree_is() {
+    fn one_probe_estimates_an_even_tree_exactly() {
         let mut readers = vec![vec![Read(X, SeqCst)]; 8];
         readers.insert(0, vec![Write(X, 1, SeqCst)]);
         assert_eq!(estimated(Model::Sc, &readers, 1, 1), (256.0, 256));
     }
 
     #[test]
-    fn descents_say_about_how_many_executions_there_are() {
+    fn probes_estimate_the_number_of_executions() {
         let programs = [
             vec![vec![Add(X, 1, SeqCst)]; 7],
             vec![vec![Lock(X), Add(Y, 1, SeqCst), Unlock(X)]; 6],
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn descents_find_their_mean_and_leave_the_search_as_it_was() {
+    fn probes_are_unbiased_and_leave_the_search_as_it_was() {
         for seed in 0..100 {
             let program = random_program(seed, 4);
             for model in [Model::Sc, Model::Rc11] {

@@ -1,144 +1,141 @@
-//! Locks of `std::sync::RwLock`, whose readers have no order among themselves.
+//! The abstraction of `std::sync::RwLock`: its readers are not ordered among themselves.
 //!
-//! Nobody can tell in which order readers came and went; what matters is which writers came before each of them and which after.
-//! So a lock is not one place but some for each thread that reads it. One is the thread's *share*: who reads locks its own, who
-//! writes locks all, always in the same order. Readers then commute, and an execution is told from others by where each reader
-//! is among the writers. That a reader synchronises with those that left before it came is not used, as nobody promises that.
+//! A program can observe which writers come before and after each reader, but not the order of readers. So the graph represents a
+//! lock by several synthetic locations for each thread that reads it. The first is the thread's *share*: a reader locks its own
+//! share, and a writer locks all of them, in a fixed order. Then readers commute, and executions differ only in the position of
+//! each reader among the writers. A reader does not synchronize with readers that left before: std promises no such edge.
 //!
-//! Before its share each reader has a *gate*, which it passes; a writer closes all of them before it waits for the shares. So a
-//! writer that waits for one reader already keeps others out, as in std, and whoever reads twice at once may wait for ever.
+//! The second is the *gate* of the share: a reader passes it before it locks the share, and a writer closes all gates before it
+//! waits for the shares. So a writer that waits for one reader keeps others out, as in std, and a thread that reads recursively
+//! may deadlock.
 //!
-//! Which threads read is learned: the search begins anew when there is another. A lock that somebody tries to take, or whose word
-//! is accessed in another way, is one place, because not all shares can be looked at in one moment: then its word takes
-//! their part and that of the gates, and all changes of it have an order. That a writer waits is a bit of the word, set and cleared
-//! where std does. That readers wait is not: it matters only to those who try, while writers wait as well.
+//! The readers of a lock are learned: the search restarts when there is another one ([`Refinement::RwLockReader`]). A lock that a
+//! thread tries to take, or whose word a thread accesses in another way, is *whole* ([`Refinement::WholeRwLock`]): not all shares
+//! can be read at one instant, so its word replaces shares and gates, and all changes of the word are ordered. The word has a bit
+//! that tells that writers wait, set and cleared as std does. It does not tell that readers wait: only threads that try to take
+//! the lock can observe that, and only while writers wait too.
 
-use super::ModelChecker;
-use super::refcounts::{Refinement, Restart};
+use super::abstraction_log::FIRST_LOCKING;
+use super::{ModelChecker, Refinement, Restart};
 use crate::graph::stored::stored;
 use crate::op::ThreadId;
 
-/// How a lock is accessed.
+/// The abstraction of an access to a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Locking {
-    /// As one place, without shares.
+    /// Whether the lock is a single location.
     pub(crate) whole: bool,
-    /// The number of a reader's gate and share; how many there are for a writer.
+    /// For a reader, the index of its share and gate; for a writer, the number of shares.
     pub(crate) number: u16,
 }
 
-/// What a thread wants of a lock.
+/// The purpose of an access to a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockUse {
-    /// To read, having waited.
+    /// `read`, which may block.
     Read,
-    /// To write, having waited.
+    /// `write`, which may block.
     Write,
-    /// Anything else: to know whether it can be locked.
-    Look,
+    /// Every other access, such as `try_read`: it observes whether the lock is held.
+    Inspect,
 }
 
 impl Locking {
-    /// As a number of [`Schedule::counts`](crate::schedule::Schedule::counts), in which the first ones mean something else.
-    fn to_number(self) -> u16 {
-        FIRST + self.number * 2 + u16::from(self.whole)
+    /// The abstraction of a replayed access whose schedule has no entry for it.
+    const UNKNOWN: Locking = Locking { whole: true, number: 0 };
+
+    fn to_entry(self) -> u16 {
+        FIRST_LOCKING + self.number * 2 + u16::from(self.whole)
     }
 
-    fn from_number(number: u16) -> Option<Locking> {
-        let number = number.checked_sub(FIRST)?;
+    fn from_entry(entry: u16) -> Option<Locking> {
+        let number = entry.checked_sub(FIRST_LOCKING)?;
         Some(Locking { whole: number % 2 == 1, number: number / 2 })
     }
 }
 
-const FIRST: u16 = 3;
-
-/// Where the schedule that is followed was made for another execution.
-const UNKNOWN: Locking = Locking { whole: true, number: 0 };
-
-/// What is known of locks.
+/// The abstractions of all locks.
 #[derive(Debug, Default)]
-pub(crate) struct RwLocks {
-    known: Vec<RwLock>,
+pub(super) struct RwLocks {
+    locks: Vec<RwLock>,
 }
 
 #[derive(Debug)]
 struct RwLock {
     address: usize,
     whole: bool,
-    /// The threads that read it, by share.
+    /// The threads that read the lock. The index of a thread is that of its share.
     readers: Vec<ThreadId>,
 }
 
-stored!(RwLocks { known });
+stored!(RwLocks { locks });
 stored!(RwLock { address, whole, readers });
 
 impl RwLocks {
     fn lock(&mut self, address: usize) -> &mut RwLock {
-        let at = self.known.iter().position(|lock| lock.address == address).unwrap_or_else(|| {
-            self.known.push(RwLock { address, whole: false, readers: Vec::new() });
-            self.known.len() - 1
+        let at = self.locks.iter().position(|lock| lock.address == address).unwrap_or_else(|| {
+            self.locks.push(RwLock { address, whole: false, readers: Vec::new() });
+            self.locks.len() - 1
         });
-        &mut self.known[at]
+        &mut self.locks[at]
     }
 
-    pub(crate) fn make_whole(&mut self, address: usize) {
+    pub(super) fn make_whole(&mut self, address: usize) {
         self.lock(address).whole = true;
     }
 
-    pub(crate) fn add_reader(&mut self, address: usize, reader: ThreadId) {
+    pub(super) fn add_reader(&mut self, address: usize, reader: ThreadId) {
         let readers = &mut self.lock(address).readers;
         if !readers.contains(&reader) {
             readers.push(reader);
         }
     }
+
+    /// The abstraction of an access, or the refinement that the access requires.
+    fn locking(&mut self, thread: ThreadId, address: usize, purpose: LockUse) -> Result<Locking, Refinement> {
+        let lock = self.lock(address);
+        let number = match purpose {
+            LockUse::Inspect if lock.whole => 0,
+            LockUse::Inspect => return Err(Refinement::WholeRwLock(address)),
+            LockUse::Write => lock.readers.len().max(1),
+            LockUse::Read => {
+                // A writer locks the first share even if no thread reads, so the first reader needs no refinement.
+                if lock.readers.is_empty() {
+                    lock.readers.push(thread);
+                }
+                let share = lock.readers.iter().position(|&reader| reader == thread);
+                share.ok_or(Refinement::RwLockReader(address, thread))?
+            }
+        };
+        Ok(Locking { whole: lock.whole, number: number as u16 })
+    }
 }
 
 impl ModelChecker {
-    /// A thread is about to use a lock: says how.
+    /// The abstraction of a thread's next access to a lock.
     pub(crate) fn locking(
         &mut self,
         thread: ThreadId,
         address: usize,
         purpose: LockUse,
     ) -> Result<Locking, Restart> {
-        let locking = match &self.script {
-            Some(script) => {
-                let number = script.schedule.counts.get(self.references.so_far.made.len());
-                number.and_then(|&number| Locking::from_number(number)).unwrap_or(UNKNOWN)
+        let locking = match &self.replay {
+            Some(replay) => {
+                let entry = self.abstractions.next_in(replay);
+                entry.and_then(Locking::from_entry).unwrap_or(Locking::UNKNOWN)
             }
-            None => {
-                let lock = self.rwlocks.lock(address);
-                let whole = lock.whole;
-                let number = match purpose {
-                    LockUse::Look if whole => 0,
-                    LockUse::Look => return Err(self.learn(Refinement::WholeLock(address))),
-                    LockUse::Write => lock.readers.len().max(1),
-                    LockUse::Read => {
-                        // Writers have the first share in any case.
-                        if lock.readers.is_empty() {
-                            lock.readers.push(thread);
-                        }
-                        match lock.readers.iter().position(|&reader| reader == thread) {
-                            Some(number) => number,
-                            None => return Err(self.learn(Refinement::Reader(address, thread))),
-                        }
-                    }
-                };
-                Locking { whole, number: number as u16 }
-            }
+            None => match self.rwlocks.locking(thread, address, purpose) {
+                Ok(locking) => locking,
+                Err(refinement) => return Err(self.refine(refinement)),
+            },
         };
-        self.references.so_far.made.push(locking.to_number());
+        self.abstractions.push(locking.to_entry());
         Ok(locking)
     }
 
-    /// Whether the word at the address is that of a lock which is accessed by shares.
+    /// Whether the address is that of a lock that consists of shares.
     #[inline]
-    pub(crate) fn is_shared_lock(&self, address: usize) -> bool {
-        self.rwlocks.known.iter().any(|lock| lock.address == address && !lock.whole)
-    }
-
-    /// From now on the address of something outside memory stands for something else. False if it stood for nothing yet.
-    pub(crate) fn begin_generation(&mut self, address: usize) -> bool {
-        self.places.begin_generation(address)
+    pub(crate) fn is_split_rwlock(&self, address: usize) -> bool {
+        self.rwlocks.locks.iter().any(|lock| lock.address == address && !lock.whole)
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`watch`] | the reads of a thread since its last effect, where executions are interleavings |
-//! | `rounds` | the iterations of a loop, where executions follow a graph |
-//! | `liveness` | the values that the code of a thread will still read, from its machine code |
+//! | [`watch`] | detection where executions are interleavings: a thread that repeats its reads |
+//! | `detect` | detection where executions follow a graph: a thread that returns to the same state |
+//! | `liveness` | equality of the live states of a thread, by an analysis of its machine code |
+//!
+//! The model checker's assumptions about spinloops are in `model_checker::spin_assumptions`.
 
+pub(crate) mod detect;
 pub(crate) mod liveness;
-pub(crate) mod rounds;
 pub mod watch;

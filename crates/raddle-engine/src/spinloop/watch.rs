@@ -1,62 +1,65 @@
-//! Threads that wait in loops.
+//! Detection of spinning threads in executions that are interleavings.
 //!
-//! A thread *spins* if it makes nothing but reads and comes round to the same reads of the same values. It is then left
-//! out of the schedule until one of those places changes. That is a matter of scheduling only: when nobody else can run,
-//! spinners run on, because a loop may be bounded by something that the engine does not see.
+//! A thread *spins* if it makes nothing but reads and repeats the same reads of the same values. It is then not scheduled until
+//! one of the locations that it reads changes. This concerns scheduling only: when no other thread can run, spinning threads run
+//! on, because their loops may be bounded by something that the engine does not see.
 //!
-//! A *livelock* is proven, not guessed: only spinners are left, and after a round of all of them the memory of the execution
-//! is what it was and each has come back to the very same machine state (the registers and the stack of its loop). Nothing
-//! will ever change then. A long honest loop differs in its counter and is never taken for one.
+//! A *livelock* is proven, not guessed: only spinning threads are left, and after an iteration of each of them, memory is unchanged
+//! and each thread is in the same machine state (the registers and the stack of its loop). Then nothing will ever change. A long
+//! loop that ends differs in its counter.
 
 /// The address that stands for the clock.
 pub const CLOCK: usize = 0;
 
-/// The address that stands for giving way: a thread that does nothing else waits, too.
-pub const GIVING_WAY: usize = 1;
+/// The address that stands for yields: a thread that does nothing but yield waits too.
+pub const YIELD: usize = 1;
 
-/// How many reads in a row, without a write of the same thread, make it worth looking for a loop.
+/// The number of consecutive reads without a write after which the thread is checked for a loop.
 const PATIENCE: u32 = 24;
 
-/// Longest loop, in reads, that is recognised.
+/// The greatest number of reads in an iteration of a recognised loop.
 const LONGEST: usize = 8;
 
+/// The number of reads that are remembered: three iterations of the longest loop must fit.
 const RING: usize = 32;
 
-/// What one thread has read since it last wrote.
+/// The number of iterations that are compared with the one before. After that, a loop is taken for one that cannot be proven.
+const MAX_COMPARED: u8 = 3;
+
+/// The reads of a thread since its last write.
 #[derive(Clone, Debug, Default)]
 pub struct SpinWatch {
+    /// The number of reads.
     reads: u32,
+    /// The latest reads; read `i` is at index `i % RING`.
     ring: [Read; RING],
-    /// The loop: a run of reads that repeats, ending in the latest.
+    /// The number of reads in an iteration. The latest iteration ends with the latest read.
     period: usize,
-    /// The read at which the loop was recognised first; later rounds are compared at the same one.
+    /// The read at which the loop was recognised. Iterations are compared at this read.
     anchor: Option<Read>,
-    /// The machine state at the anchor, one round ago.
+    /// The machine state at the anchor, one iteration ago.
     state: Option<u64>,
-    /// Whether the last round ended in the state it began in.
+    /// Whether the last iteration ended in the machine state in which it began.
     pub(crate) stuck: bool,
-    /// How often the state was compared.
+    /// The number of iterations that were compared.
     compared: u8,
-    /// Whether the round has writes that changed nothing.
+    /// Whether the iteration has writes, all of which wrote the value that was there.
     wrote: bool,
 }
 
-/// So many rounds are compared until one ends in the state in which it began.
-const ENOUGH_ROUNDS: u8 = 3;
-
-/// One read: where in the code, of which place, seeing what.
+/// A read: its code address, its location and its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// The return address of the call that read.
     pub pc: usize,
-    /// The place.
+    /// The address read.
     pub address: usize,
-    /// The value seen (its low half, for 128 bits).
+    /// The value read (the low half of 128 bits).
     pub value: u64,
 }
 
 impl SpinWatch {
-    /// The thread wrote, or did something else that is not waiting.
+    /// Forgets all reads: the thread wrote, or did something else than wait.
     #[inline]
     pub fn reset(&mut self) {
         self.reads = 0;
@@ -67,44 +70,44 @@ impl SpinWatch {
         self.wrote = false;
     }
 
-    /// The thread wrote what was there already.
+    /// Records a write of the value that was there.
     #[inline]
     pub(crate) fn wrote_the_same(&mut self) {
         self.wrote = true;
     }
 
-    /// Whether each round is like the one before, so that nothing is lost if it is not made.
+    /// Whether further iterations are proven to be like the last one, so that nothing is lost without them.
     pub(crate) fn is_proven(&self) -> bool {
         self.stuck && !self.wrote
     }
 
-    /// Whether a further round may show that.
+    /// Whether another iteration may prove that.
     pub(crate) fn may_be_proven(&self) -> bool {
-        self.compared < ENOUGH_ROUNDS && !self.wrote
+        self.compared < MAX_COMPARED && !self.wrote
     }
 
-    /// The thread has read. True if it now spins.
+    /// Records a read. True if the thread spins.
     #[inline]
     pub fn read(&mut self, read: Read) -> bool {
         self.ring[self.reads as usize % RING] = read;
         self.reads += 1;
-        // Looking at every read would cost more than reading; the same phase of a loop comes round often enough.
+        // A check at each read would cost more than the read. The same read of a loop is checked often enough.
         self.reads >= PATIENCE && self.reads.is_multiple_of(LONGEST as u32) && self.repeats(read)
     }
 
-    /// The places whose values the loop depends on.
+    /// The reads of the loop.
     pub fn watched(&self) -> impl Iterator<Item = Read> {
         let end = self.reads as usize;
         (end - self.period..end).map(|index| self.ring[index % RING])
     }
 
-    /// Begins another round of a loop that was let go on because nobody else could run.
-    pub(crate) fn next_round(&mut self) {
+    /// Begins another iteration of a spinning thread that runs on because no other thread can run.
+    pub(crate) fn next_iteration(&mut self) {
         self.reads = 0;
     }
 
-    /// Notes the machine state in which the loop came round. One that asks for the time is not stuck: time passes.
-    pub(crate) fn round_ended(&mut self, state: Option<u64>) {
+    /// Records the machine state at the end of an iteration. A loop that reads the clock is not stuck, because time passes.
+    pub(crate) fn iteration_ended(&mut self, state: Option<u64>) {
         self.stuck =
             state.is_some() && self.state == state && self.watched().all(|read| read.address != CLOCK);
         self.state = state;
@@ -113,7 +116,7 @@ impl SpinWatch {
 
     #[cold]
     fn repeats(&mut self, latest: Read) -> bool {
-        // Values may differ from round to round: the clock moves.
+        // The value at the anchor may differ between iterations: the clock moves.
         if self.anchor.is_some_and(|anchor| (anchor.pc, anchor.address) != (latest.pc, latest.address)) {
             return false;
         }
@@ -143,7 +146,7 @@ mod tests {
         let mut watch = SpinWatch::default();
         let mut spun = (0..200).filter(|i| watch.read(read(i % 3, 7)));
         let first = spun.next().unwrap();
-        assert_eq!(spun.next(), Some(first + 24), "the next look at the same phase");
+        assert_eq!(spun.next(), Some(first + 24), "the next check at the same read of the loop");
     }
 
     #[test]

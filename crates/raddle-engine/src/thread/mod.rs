@@ -20,7 +20,7 @@ use crate::platform::stack::SlotStack;
 use crate::platform::tls_donor::TlsDonor;
 use crate::platform::unwind::CallFrame;
 use crate::rng::Rng;
-use crate::spinloop::rounds::Rounds;
+use crate::spinloop::detect::SpinDetector;
 use crate::spinloop::watch::SpinWatch;
 
 /// What a POSIX thread runs.
@@ -122,7 +122,7 @@ pub struct ThreadState {
     /// Values of `pthread_setspecific`.
     pub(crate) specific: Vec<(u32, *mut c_void)>,
     /// What it has read since it last had an effect, if the search is exhaustive.
-    pub(crate) rounds: Rounds,
+    pub(crate) rounds: SpinDetector,
     /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
     pub(crate) registers: Registers,
     /// Its scope, if it has one and the search is exhaustive.
@@ -217,7 +217,7 @@ impl Default for ThreadState {
             result: std::ptr::null_mut(),
             destructors: Vec::new(),
             specific: Vec::new(),
-            rounds: Rounds::default(),
+            rounds: SpinDetector::default(),
             registers: Registers::EMPTY,
             scope: None,
             enters: None,

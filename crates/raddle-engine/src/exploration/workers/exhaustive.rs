@@ -129,7 +129,7 @@ impl WorkerPool {
     /// Lets another process do half of what is left, if there may be one more.
     pub(crate) fn share(&mut self, executions: u64, graphs: &mut ModelChecker) -> Forked {
         let busy = &self.shared.busy;
-        if executions < self.alone_until || busy.load(SeqCst) >= self.workers || graphs.left_to_do() < 2 {
+        if executions < self.alone_until || busy.load(SeqCst) >= self.workers || graphs.pending_work() < 2 {
             return Forked::Not;
         }
         self.alone_until = executions + BETWEEN_FORKS;
@@ -138,14 +138,14 @@ impl WorkerPool {
         }
         match processes::fork() {
             Fork::Child => {
-                graphs.forget_every_other(true);
-                graphs.forget_exceeded();
+                graphs.discard_half_of_work(true);
+                graphs.reset_graphs_beyond_bound();
                 self.children.clear();
                 (self.is_first, self.told, self.alone_until) = (false, 0, BETWEEN_FORKS);
                 Forked::Child
             }
             Fork::Parent(child) => {
-                graphs.forget_every_other(false);
+                graphs.discard_half_of_work(false);
                 self.children.push(child);
                 Forked::Parent
             }

@@ -1,5 +1,12 @@
-//! Which execution graphs are explored: those that the memory model allows, within the preemption bound, and one of each set of
-//! symmetric ones.
+//! The execution graphs that are explored: those that the memory model allows, within the preemption bound, and one
+//! representative of each class of symmetric graphs.
+//!
+//! | module | what it decides |
+//! |---|---|
+//! | `sc` | sequential consistency |
+//! | `rc11` | RC11 |
+//! | [`preemption_bound`] | the least number of preemptions that a graph takes |
+//! | `symmetry` | whether symmetric threads are in canonical order |
 
 pub(crate) mod preemption_bound;
 pub(super) mod rc11;

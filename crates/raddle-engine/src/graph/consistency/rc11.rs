@@ -47,7 +47,9 @@ fn bits(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
 }
 
 pub(crate) fn is_sc(event: &Event) -> bool {
-    event.order == Order::SeqCst && !event.waits && (event.place != NONE || event.access == Access::Fence)
+    event.order == Order::SeqCst
+        && !event.blocked
+        && (event.location != NONE || event.access == Access::Fence)
 }
 
 /// Whether the accesses and fences that are sequentially consistent have an order, given that they had before `changed` was
@@ -81,25 +83,26 @@ fn build(graph: &Graph, m: &mut Matrices) {
     }
     m.ranks.clear();
     for (id, event) in graph.events.iter().enumerate() {
-        if event.place == NONE || event.waits {
+        if event.location == NONE || event.blocked {
             m.ranks.push((None, None));
             continue;
         }
-        let read =
-            event.reads().then(|| if event.rf == INIT { 0 } else { graph.rank(event.place, event.rf) });
-        let written = event.writes().then(|| graph.rank(event.place, id as EventId));
+        let read = event
+            .reads()
+            .then(|| if event.rf == INIT { 0 } else { graph.co_index(event.location, event.rf) });
+        let written = event.writes().then(|| graph.co_index(event.location, id as EventId));
         m.ranks.push((read, written));
     }
     for (b, after) in graph.events.iter().enumerate() {
-        if after.waits {
+        if after.blocked {
             continue;
         }
         let view = graph.hb.row(b);
         for (a, before) in graph.events.iter().enumerate() {
-            if a == b || before.waits {
+            if a == b || before.blocked {
                 continue;
             }
-            let same_place = before.place == after.place && before.place != NONE;
+            let same_place = before.location == after.location && before.location != NONE;
             if covers(view, before) {
                 set(&mut m.hb, words, a, b);
                 if before.thread == after.thread {
@@ -157,7 +160,10 @@ fn build(graph: &Graph, m: &mut Matrices) {
             for x in bits(&m.hb[s * words..][..words]) {
                 for (b, &ranks) in m.ranks.iter().enumerate() {
                     let (before, after) = (&graph.events[x], &graph.events[b]);
-                    if b != x && before.place == after.place && before.place != NONE && eco(m.ranks[x], ranks)
+                    if b != x
+                        && before.location == after.location
+                        && before.location != NONE
+                        && eco(m.ranks[x], ranks)
                     {
                         m.row[b / 64] |= 1 << (b % 64);
                     }

@@ -1,4 +1,4 @@
-//! Programs whose executions are known, run without threads.
+//! Programs with known numbers of executions, run without threads.
 
 use std::collections::BTreeSet;
 
@@ -21,15 +21,15 @@ pub(crate) enum Step {
     Fence(Order),
     Lock(usize),
     Unlock(usize),
-    /// Writes what the thread read last, plus this.
+    /// A store of the value that the thread read last, plus this.
     WriteLastPlus(usize, u64, Order),
-    /// Gives up a handle counted at the place. Whoever gives up the last one makes this many further steps; the others leave
-    /// them out.
-    Drop(usize, usize),
+    /// A decrement of the reference count at a location. The thread of the final one makes this many further steps; the others
+    /// skip them.
+    Decrement(usize, usize),
 }
 use Step::*;
 
-/// Runs all executions; returns how many there are, and what the threads read in them.
+/// Runs all executions. Returns their number, and the values that the threads read.
 fn explore(
     model: Model,
     program: &[Vec<Step>],
@@ -45,7 +45,7 @@ fn explore(
     (executions, outcomes)
 }
 
-/// Runs all executions, and says what was read in each.
+/// Runs all executions, and calls `ended` with the values read in each.
 pub(crate) fn run(
     search: &mut ModelChecker,
     program: &[Vec<Step>],
@@ -78,45 +78,45 @@ pub(crate) fn run(
                 break;
             };
             current = thread;
-            let (access, order, place) = match next[thread] {
+            let (access, order, location) = match next[thread] {
                 0 => (Access::Begin, Relaxed, None),
                 step => match program[thread][step - 1] {
-                    Read(place, order) => (Access::Load, order, Some(place)),
-                    Write(place, value, order) => (Access::Store(value), order, Some(place)),
-                    WriteLastPlus(place, plus, order) => {
-                        (Access::Store(reads[thread].last().unwrap() + plus), order, Some(place))
+                    Read(location, order) => (Access::Load, order, Some(location)),
+                    Write(location, value, order) => (Access::Store(value), order, Some(location)),
+                    WriteLastPlus(location, plus, order) => {
+                        (Access::Store(reads[thread].last().unwrap() + plus), order, Some(location))
                     }
-                    Add(place, value, order) => (Access::Rmw(Rmw::Add, value), order, Some(place)),
-                    Cas(place, expected, new, order) => {
+                    Add(location, value, order) => (Access::Rmw(Rmw::Add, value), order, Some(location)),
+                    Cas(location, expected, new, order) => {
                         let failure = if order == SeqCst { SeqCst } else { Relaxed };
-                        (Access::Cas { expected, new, failure }, order, Some(place))
+                        (Access::Cas { expected, new, failure }, order, Some(location))
                     }
                     Fence(order) => (Access::Fence, order, None),
-                    Lock(place) => (Access::Lock(1), Acquire, Some(place)),
-                    Unlock(place) => (Access::Rmw(Rmw::Swap, 0), Release, Some(place)),
-                    Drop(place, _) => (Access::Drop, Release, Some(place)),
+                    Lock(location) => (Access::Lock(1), Acquire, Some(location)),
+                    Unlock(location) => (Access::Rmw(Rmw::Swap, 0), Release, Some(location)),
+                    Decrement(location, _) => (Access::Decrement, Release, Some(location)),
                 },
             };
             let answer = search.request(&Request {
                 thread: thread as u16,
                 access,
                 order,
-                memory: place.map(|place| Location {
-                    address: 64 + place * 8,
+                memory: location.map(|location| Location {
+                    address: 64 + location * 8,
                     size: 8,
-                    value: (access != Access::Drop).then_some(memory[place]),
+                    value: (access != Access::Decrement).then_some(memory[location]),
                 }),
                 follows: NONE,
             });
             match answer {
                 Answer::Done { id, read, write } => {
-                    if let Some(&Drop(place, then)) =
+                    if let Some(&Decrement(location, then)) =
                         next[thread].checked_sub(1).map(|step| &program[thread][step])
                     {
-                        memory[place] -= 1;
-                        match memory[place] {
+                        memory[location] -= 1;
+                        match memory[location] {
                             0 if then > 0 => {
-                                assert!(search.is_last_drop(id));
+                                assert!(search.make_final_decrement(id));
                                 reads[thread].push(1);
                             }
                             0 => {}
@@ -127,11 +127,11 @@ pub(crate) fn run(
                         reads[thread].push(read);
                     }
                     if let Some(value) = write {
-                        memory[place.unwrap()] = value;
+                        memory[location.unwrap()] = value;
                     }
                     next[thread] += 1;
                 }
-                Answer::Waits => {}
+                Answer::Blocked => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -141,12 +141,12 @@ pub(crate) fn run(
     }
 }
 
-/// What memory holds at first: the handles.
+/// The initial memory: the reference counts.
 fn initial(program: &[Vec<Step>]) -> [u64; 8] {
     let mut memory = [0; 8];
     for step in program.iter().flatten() {
-        if let Drop(place, _) = step {
-            memory[*place] += 1;
+        if let Decrement(location, _) = step {
+            memory[*location] += 1;
         }
     }
     memory
@@ -154,7 +154,7 @@ fn initial(program: &[Vec<Step>]) -> [u64; 8] {
 
 #[track_caller]
 fn counts(sc: u64, rc11: u64, program: &[Vec<Step>]) {
-    // Who goes on where the graph ends must not matter.
+    // The thread that goes on past the end of the graph must not matter.
     for stay in [false, true] {
         let count = |model| explore(model, program, false, stay).0;
         assert_eq!((count(Model::Sc), count(Model::Rc11)), (sc, rc11), "stay: {stay}");
@@ -334,15 +334,15 @@ fn deadlocks_are_executions_too() {
     let program =
         [vec![Lock(X), Lock(Y), Unlock(Y), Unlock(X)], vec![Lock(Y), Lock(X), Unlock(X), Unlock(Y)]];
     assert_eq!(explore(Model::Sc, &program, true, true).0, 3);
-    // Whoever comes first keeps the lock.
+    // The first thread keeps the lock.
     assert_eq!(explore(Model::Rc11, &vec![vec![Lock(X)]; 4], true, true).0, 4);
 }
 
-/// All interleavings, one by one: how many differ in what was read or in the order of writes, of those that end and of those
-/// in which threads wait for ever.
+/// The numbers of all interleavings that differ in reads-from or modification order: of those that end, and of those that
+/// deadlock.
 fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
-    /// For each place the number of the latest write and its value; for each thread its next step; what happened: for each
-    /// event the write it read and the one that it comes after.
+    /// For each location the latest write and its value, for each thread its next step, and for each event its source and its
+    /// predecessor in modification order.
     #[derive(Clone, Default)]
     struct World {
         memory: [(u32, u64); 8],
@@ -359,21 +359,21 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
             left = true;
             let mut after = world.clone();
             let name = ((thread as u32 + 1) << 16) | world.next[thread] as u32;
-            let (place, read, write) = match step {
-                Read(place, _) => (place, true, None),
-                Write(place, value, _) => (place, false, Some(value)),
-                WriteLastPlus(place, plus, _) => (place, false, Some(world.last[thread] + plus)),
-                Add(place, value, _) => (place, true, Some(world.memory[place].1 + value)),
-                Cas(place, expected, new, _) => {
-                    (place, true, (world.memory[place].1 == expected).then_some(new))
+            let (location, read, write) = match step {
+                Read(location, _) => (location, true, None),
+                Write(location, value, _) => (location, false, Some(value)),
+                WriteLastPlus(location, plus, _) => (location, false, Some(world.last[thread] + plus)),
+                Add(location, value, _) => (location, true, Some(world.memory[location].1 + value)),
+                Cas(location, expected, new, _) => {
+                    (location, true, (world.memory[location].1 == expected).then_some(new))
                 }
                 Fence(_) => (7, false, None),
-                Lock(place) if world.memory[place].1 != 0 => continue,
-                Lock(place) => (place, true, Some(1)),
-                Unlock(place) => (place, true, Some(0)),
-                Drop(place, then) => {
-                    let left = world.memory[place].1 - 1;
-                    after.memory[place].1 = left;
+                Lock(location) if world.memory[location].1 != 0 => continue,
+                Lock(location) => (location, true, Some(1)),
+                Unlock(location) => (location, true, Some(0)),
+                Decrement(location, then) => {
+                    let left = world.memory[location].1 - 1;
+                    after.memory[location].1 = left;
                     let is_last = left == 0 && then > 0;
                     after.seen[thread].push((is_last.into(), 0));
                     after.next[thread] += 1 + if left > 0 { then } else { 0 };
@@ -382,14 +382,14 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
                     continue;
                 }
             };
-            let (latest, value) = world.memory[place];
+            let (latest, value) = world.memory[location];
             after.seen[thread]
                 .push((if read { latest } else { 0 }, if write.is_some() { latest } else { 0 }));
             if read {
                 after.last[thread] = value;
             }
             if let Some(value) = write {
-                after.memory[place] = (name, value);
+                after.memory[location] = (name, value);
             }
             after.next[thread] += 1;
             moved = true;
@@ -410,7 +410,7 @@ fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
     (ends[0].len(), ends[1].len())
 }
 
-/// Two threads or more that take random steps, locks among them.
+/// Threads with random steps, locks among them.
 pub(crate) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
     let mut rng = crate::rng::Rng::new(seed);
     let threads = 2 + rng.below(most_threads - 1);
@@ -420,22 +420,22 @@ pub(crate) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
             let mut held = Vec::new();
             let mut steps = Vec::new();
             for _ in 0..1 + rng.below(most_steps) {
-                let place = rng.below(2);
+                let location = rng.below(2);
                 let lock = 4 + rng.below(2);
                 steps.push(match rng.below(9) {
-                    0 | 1 => Read(place, SeqCst),
-                    2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
-                    4 => Add(place, 1, SeqCst),
-                    5 => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                    0 | 1 => Read(location, SeqCst),
+                    2 | 3 => Write(location, 1 + rng.below(2) as u64, SeqCst),
+                    4 => Add(location, 1, SeqCst),
+                    5 => Cas(location, rng.below(2) as u64, 2, SeqCst),
                     6 | 7 if !held.contains(&lock) => {
                         held.push(lock);
                         Lock(lock)
                     }
                     _ if !held.is_empty() => Unlock(held.remove(rng.below(held.len()))),
-                    _ => Read(place, SeqCst),
+                    _ => Read(location, SeqCst),
                 });
             }
-            // Some keep what they hold.
+            // Some threads keep their locks.
             if rng.below(4) > 0 {
                 steps.extend(held.into_iter().map(Unlock));
             }
@@ -445,33 +445,35 @@ pub(crate) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
 }
 
 #[test]
-fn who_gives_up_the_last_handle_is_explored_and_nothing_else() {
+fn the_thread_of_the_final_decrement_is_explored_and_no_other_order() {
     for n in 1..6 {
-        let program = vec![vec![Drop(6, 1), Write(X, 1, Relaxed)]; n];
+        let program = vec![vec![Decrement(6, 1), Write(X, 1, Relaxed)]; n];
         counts(n as u64, n as u64, &program);
-        let nothing_to_do = vec![vec![Write(X, 1, Relaxed), Drop(6, 0)]; 1];
+        let nothing_to_do = vec![vec![Write(X, 1, Relaxed), Decrement(6, 0)]; 1];
         counts(1, 1, &nothing_to_do);
-        counts(1, 1, &vec![vec![Drop(6, 0)]; n]);
+        counts(1, 1, &vec![vec![Decrement(6, 0)]; n]);
     }
-    // Whoever reads what another wrote before it gave up its handle may still be the last, or not.
+    // A thread that reads a write before another thread's decrement may make the final decrement, or not.
     counts(
         4,
         4,
         &[
-            vec![Write(X, 1, Release), Drop(6, 1), Read(Y, Relaxed)],
-            vec![Read(X, Acquire), Drop(6, 1), Read(Y, Relaxed)],
+            vec![Write(X, 1, Release), Decrement(6, 1), Read(Y, Relaxed)],
+            vec![Read(X, Acquire), Decrement(6, 1), Read(Y, Relaxed)],
         ],
     );
-    // The last one sees what the others did.
-    let last_reads =
-        [vec![Write(X, 1, Relaxed), Drop(6, 1), Read(X, Relaxed)], vec![Drop(6, 1), Read(X, Relaxed)]];
+    // The thread of the final decrement sees the writes before the others.
+    let last_reads = [
+        vec![Write(X, 1, Relaxed), Decrement(6, 1), Read(X, Relaxed)],
+        vec![Decrement(6, 1), Read(X, Relaxed)],
+    ];
     let (executions, outcomes) = explore(Model::Rc11, &last_reads, false, true);
     assert_eq!(executions, 2);
     assert_eq!(outcomes, BTreeSet::from([vec![vec![1, 1], vec![]], vec![vec![], vec![1, 1]]]));
 }
 
 #[test]
-fn random_programs_with_handles_have_as_many_executions_as_interleavings_tell_apart() {
+fn random_programs_with_reference_counts_have_as_many_executions_as_their_interleavings() {
     let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     for seed in 0..cases {
         let mut rng = crate::rng::Rng::new(seed);
@@ -482,18 +484,18 @@ fn random_programs_with_handles_have_as_many_executions_as_interleavings_tell_ap
                 let mut steps = Vec::new();
                 let mut handles = vec![0, 1];
                 for _ in 0..1 + rng.below(if threads == 3 { 3 } else { 5 }) {
-                    let place = rng.below(2);
+                    let location = rng.below(2);
                     let access = |rng: &mut crate::rng::Rng| match rng.below(6) {
-                        0 | 1 => Read(place, SeqCst),
-                        2 | 3 => Write(place, 1 + rng.below(2) as u64, SeqCst),
-                        4 => Add(place, 1, SeqCst),
-                        _ => Cas(place, rng.below(2) as u64, 2, SeqCst),
+                        0 | 1 => Read(location, SeqCst),
+                        2 | 3 => Write(location, 1 + rng.below(2) as u64, SeqCst),
+                        4 => Add(location, 1, SeqCst),
+                        _ => Cas(location, rng.below(2) as u64, 2, SeqCst),
                     };
                     match rng.below(5) {
                         0 | 1 if !handles.is_empty() => {
                             let handle = handles.remove(rng.below(handles.len()));
                             let then = if visible[handle] { 1 + rng.below(2) } else { 0 };
-                            steps.push(Drop(6 + handle, then));
+                            steps.push(Decrement(6 + handle, then));
                             (0..then).for_each(|_| steps.push(access(&mut rng)));
                         }
                         _ => steps.push(access(&mut rng)),
@@ -521,7 +523,7 @@ fn searches_can_be_saved_and_divided() {
             let (executions, outcomes) = explore(model, &program, true, true);
             let mut seen = BTreeSet::new();
             let mut again = 0;
-            // Others that are still to be done.
+            // Work items that are left.
             let mut searches = vec![ModelChecker::new(model)];
             while let Some(mut search) = searches.pop() {
                 run(&mut search, &program, true, true, |search, reads| {
@@ -529,11 +531,11 @@ fn searches_can_be_saved_and_divided() {
                     seen.insert(reads);
                     let mut other = ModelChecker::new(model);
                     assert!(other.restore(&search.save()).is_some(), "what was saved is understood");
-                    if again % 5 == 0 && search.left_to_do() > 1 {
+                    if again % 5 == 0 && search.pending_work() > 1 {
                         let mut half = ModelChecker::new(model);
                         half.restore(&search.save()).unwrap();
-                        half.forget_every_other(true);
-                        other.forget_every_other(false);
+                        half.discard_half_of_work(true);
+                        other.discard_half_of_work(false);
                         searches.push(half);
                     }
                     *search = other;
@@ -544,7 +546,7 @@ fn searches_can_be_saved_and_divided() {
     }
 }
 
-/// Programs of random steps, locks among them, against all their interleavings.
+/// Programs with random steps, locks among them, against all interleavings.
 #[test]
 fn random_programs_have_as_many_executions_as_interleavings_tell_apart() {
     let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);

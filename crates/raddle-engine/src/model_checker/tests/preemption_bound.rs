@@ -1,4 +1,4 @@
-//! Bounds on preemptions, against all interleavings.
+//! The preemption bound, against all interleavings.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::graph::{Graph, Model, covers};
 use crate::model_checker::ModelChecker;
 use crate::op::Order::{Acquire, Relaxed, Release};
 
-/// What happened: for each event of each thread the write that it read, and the one that it comes after.
+/// An execution: for each event of each thread its source, and its predecessor in modification order.
 pub(super) type Signature = Vec<Vec<(u32, u32)>>;
 
 /// The name of an event in a signature.
@@ -21,23 +21,23 @@ fn name(thread: usize, step: usize) -> u32 {
 pub(crate) fn signature(graph: &Graph) -> Signature {
     let name_of = |id: u32| match id {
         INIT => 0,
-        // Threads begin with an event that is no step.
+        // The first event of a thread is its beginning, which is no step of the program.
         id => name(graph.event(id).thread.into(), graph.event(id).po as usize - 1),
     };
     let seen = |&id: &u32| {
         let event = graph.event(id);
-        let after = |id| graph.at_rank(event.place, graph.rank(event.place, id) - 1);
-        let read = if event.place != NONE && event.reads() { name_of(event.rf) } else { 0 };
+        let after = |id| graph.write_at(event.location, graph.co_index(event.location, id) - 1);
+        let read = if event.location != NONE && event.reads() { name_of(event.rf) } else { 0 };
         (read, if event.writes() { name_of(after(id)) } else { 0 })
     };
     graph.threads.iter().map(|events| events[1..].iter().map(seen).collect()).collect()
 }
 
-/// The fewest preemptions with which interleavings show each execution under sequential consistency.
+/// For each execution under sequential consistency, the least number of preemptions in its interleavings.
 fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     #[derive(Clone)]
     struct World {
-        /// For each place the latest write and its value.
+        /// For each location the latest write and its value.
         memory: [(u32, u64); 8],
         next: Vec<usize>,
         last: Vec<u64>,
@@ -47,7 +47,7 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     }
     fn can_go_on(program: &[Vec<Step>], world: &World, thread: usize) -> bool {
         match program[thread].get(world.next[thread]) {
-            Some(&Lock(place)) => world.memory[place].1 == 0,
+            Some(&Lock(location)) => world.memory[location].1 == 0,
             step => step.is_some(),
         }
     }
@@ -59,27 +59,27 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
                 continue;
             }
             let mut after = world.clone();
-            let (place, read, write) = match program[thread][world.next[thread]] {
-                Read(place, _) => (place, true, None),
-                Write(place, value, _) => (place, false, Some(value)),
-                WriteLastPlus(place, plus, _) => (place, false, Some(world.last[thread] + plus)),
-                Add(place, value, _) => (place, true, Some(world.memory[place].1 + value)),
-                Cas(place, expected, new, _) => {
-                    (place, true, (world.memory[place].1 == expected).then_some(new))
+            let (location, read, write) = match program[thread][world.next[thread]] {
+                Read(location, _) => (location, true, None),
+                Write(location, value, _) => (location, false, Some(value)),
+                WriteLastPlus(location, plus, _) => (location, false, Some(world.last[thread] + plus)),
+                Add(location, value, _) => (location, true, Some(world.memory[location].1 + value)),
+                Cas(location, expected, new, _) => {
+                    (location, true, (world.memory[location].1 == expected).then_some(new))
                 }
                 Fence(_) => (7, false, None),
-                Lock(place) => (place, true, Some(1)),
-                Unlock(place) => (place, true, Some(0)),
-                Drop(..) => unreachable!("these programs have no handles"),
+                Lock(location) => (location, true, Some(1)),
+                Unlock(location) => (location, true, Some(0)),
+                Decrement(..) => unreachable!("these programs have no reference counts"),
             };
-            let (latest, value) = world.memory[place];
+            let (latest, value) = world.memory[location];
             let seen = (if read { latest } else { 0 }, if write.is_some() { latest } else { 0 });
             after.seen[thread].push(seen);
             if read {
                 after.last[thread] = value;
             }
             if let Some(value) = write {
-                after.memory[place] = (name(thread, world.next[thread]), value);
+                after.memory[location] = (name(thread, world.next[thread]), value);
             }
             after.next[thread] += 1;
             after.preemptions += usize::from(current.is_some_and(|current| current != thread));
@@ -105,20 +105,20 @@ fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
     ends
 }
 
-/// What a complete graph costs by definition: all orders in which it can be made, an access that does not go to the newest write
-/// counting as a preemption.
+/// The cost of a complete graph by definition: the least cost of all orders of its events, in which an access that is not at the
+/// end of modification order counts as a preemption.
 fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
     type Known = HashMap<(Vec<u32>, usize), usize>;
     struct Definition<'a> {
         graph: &'a Graph,
-        wanted: Vec<Option<Event>>,
+        pending: Vec<Option<Event>>,
         known: Known,
     }
     impl Definition<'_> {
-        fn value(&self, view: &[u32], place: u32) -> u64 {
-            let writes = self.graph.co(place).iter();
+        fn value(&self, view: &[u32], location: u32) -> u64 {
+            let writes = self.graph.co(location).iter();
             let newest = writes.rev().find(|&&write| covers(view, self.graph.event(write)));
-            self.graph.value(place, newest.copied().unwrap_or(INIT))
+            self.graph.value(location, newest.copied().unwrap_or(INIT))
         }
 
         fn fewest(&mut self, view: &[u32], current: usize) -> usize {
@@ -129,8 +129,10 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
             let graph = self.graph;
             let next = |thread: usize| graph.threads[thread].get(view[thread] as usize).copied();
             let can_go_on = current < graph.threads.len()
-                && match next(current).map(|id| *graph.event(id)).or(self.wanted[current]) {
-                    Some(event) if event.place != NONE => event.access.accepts(self.value(view, event.place)),
+                && match next(current).map(|id| *graph.event(id)).or(self.pending[current]) {
+                    Some(event) if event.location != NONE => {
+                        event.access.accepts(self.value(view, event.location))
+                    }
                     event => event.is_some(),
                 };
             let mut fewest = usize::MAX;
@@ -143,12 +145,12 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
                     continue;
                 }
                 let mut cost = usize::from(can_go_on && thread != current);
-                if event.place != NONE {
+                if event.location != NONE {
                     let at = match event.reads() {
-                        true => graph.rank(event.place, event.rf),
-                        false => graph.rank(event.place, id),
+                        true => graph.co_index(event.location, event.rf),
+                        false => graph.co_index(event.location, id),
                     };
-                    let newer = &graph.co(event.place)[at..];
+                    let newer = &graph.co(event.location)[at..];
                     cost += usize::from(newer.iter().any(|&write| covers(view, graph.event(write))));
                 }
                 let mut after = view.to_vec();
@@ -160,17 +162,17 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
             fewest
         }
     }
-    let wanted =
-        (0..graph.threads.len() as u16).map(|thread| preemption_bound::Waits::wanted(search, thread));
-    let mut definition = Definition { graph, wanted: wanted.collect(), known: Known::new() };
+    let pending =
+        (0..graph.threads.len() as u16).map(|thread| preemption_bound::Blocking::pending(search, thread));
+    let mut definition = Definition { graph, pending: pending.collect(), known: Known::new() };
     definition.fewest(&vec![0; graph.width], NONE as usize)
 }
 
-/// What a search within a bound counts.
+/// The executions of a search with a bound.
 fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
     let mut found = Vec::new();
-    run(&mut ModelChecker::new(model).with_preemptions(most), program, true, true, |search, _| {
-        if search.counts() {
+    run(&mut ModelChecker::new(model).with_preemption_bound(most), program, true, true, |search, _| {
+        if search.is_within_bound() {
             found.push(signature(search.graph()));
         }
     });
@@ -181,7 +183,7 @@ pub(crate) fn cases(default: u64) -> u64 {
     std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// Holds what a bounded search counts against what there is: the same, each once.
+/// Checks that a bounded search makes each execution within the bound once, and no other.
 #[track_caller]
 fn assert_within(model: Model, most: usize, program: &[Vec<Step>], all: &BTreeMap<Signature, usize>) {
     let found = within(model, most, program);
@@ -198,7 +200,7 @@ fn assert_within(model: Model, most: usize, program: &[Vec<Step>], all: &BTreeMa
 }
 
 #[test]
-fn executions_within_a_bound_are_those_that_interleavings_within_it_show() {
+fn executions_within_a_bound_are_those_of_interleavings_within_it() {
     for seed in 0..cases(300) {
         let program = random_program(seed, 4);
         let all = fewest_preemptions(&program);
@@ -209,7 +211,7 @@ fn executions_within_a_bound_are_those_that_interleavings_within_it_show() {
 }
 
 #[test]
-fn under_weak_memory_old_values_cost_as_preemptions_do() {
+fn under_weak_memory_stale_reads_cost_as_preemptions_do() {
     for seed in 0..cases(150) {
         let mut program = random_program(seed, 4);
         for step in program.iter_mut().flatten() {
@@ -234,9 +236,9 @@ fn under_weak_memory_old_values_cost_as_preemptions_do() {
     }
 }
 
-/// Figures of GenMC.
+/// The numbers are those of GenMC.
 #[test]
-fn known_counts() {
+fn numbers_of_executions_are_those_of_genmc() {
     let mut program = vec![vec![Write(X, 1, Release)]];
     program.extend((0..3).map(|i| vec![Read(X, Relaxed), Write(X, i + 2, Release)]));
     for (most, count) in [(0, 24), (1, 132), (2, 264), (3, 300)] {
@@ -245,10 +247,10 @@ fn known_counts() {
 }
 
 #[test]
-fn waiting_is_no_preemption() {
+fn a_switch_from_a_blocked_thread_is_no_preemption() {
     let program = vec![vec![Lock(X), Read(Y, Relaxed), Unlock(X)]; 4];
     assert_eq!(within(Model::Sc, 0, &program).len(), 24);
-    // Each has one lock and waits for the other: whoever came first was interrupted.
+    // In the deadlock, each thread holds one lock: the first one was preempted.
     let program =
         [vec![Lock(X), Lock(Y), Unlock(Y), Unlock(X)], vec![Lock(Y), Lock(X), Unlock(X), Unlock(Y)]];
     assert_eq!(within(Model::Sc, 0, &program).len(), 2);
@@ -256,12 +258,12 @@ fn waiting_is_no_preemption() {
 }
 
 #[test]
-fn what_is_cut_is_said() {
+fn graphs_beyond_the_bound_are_counted() {
     let program = vec![vec![Read(X, Relaxed), Write(X, 1, Relaxed)]; 2];
     let exceeded = |most| {
-        let mut search = ModelChecker::new(Model::Sc).with_preemptions(most);
-        run(&mut search, &program, false, true, |search, _| _ = search.counts());
-        search.exceeded()
+        let mut search = ModelChecker::new(Model::Sc).with_preemption_bound(most);
+        run(&mut search, &program, false, true, |search, _| _ = search.is_within_bound());
+        search.graphs_beyond_bound()
     };
     assert!(exceeded(0) > 0);
     assert_eq!(exceeded(1), 0);

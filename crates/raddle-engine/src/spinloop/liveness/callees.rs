@@ -1,5 +1,5 @@
-//! What functions do that are called: some do not return, such as those that panic, so that what follows in the code does not
-//! follow them; some try to change a place, and may fail.
+//! Properties of called functions: whether they *diverge*, as functions that panic do, so that the code after the call is not
+//! reached; and whether they compare and exchange.
 
 use std::collections::HashMap;
 
@@ -8,49 +8,49 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 use super::unwind::{code_at, resume};
 use crate::platform::global::GLOBAL;
 
-/// How deep in calls attempts are looked for.
+/// The depth of calls to which compare-exchanges are searched for.
 const DEEPEST: usize = 6;
 
-/// What is known of functions that are called.
+/// The properties of the functions seen so far, by address.
 #[derive(Debug, Default)]
 pub(super) struct Callees {
     diverging: HashMap<usize, bool>,
-    trying: HashMap<usize, bool>,
+    comparing: HashMap<usize, bool>,
 }
 
 impl Callees {
-    /// Whether the function that is called never returns.
-    pub(super) fn diverge(&mut self, call: &Instruction) -> bool {
+    /// Whether the called function never returns.
+    pub(super) fn diverges_at(&mut self, call: &Instruction) -> bool {
         target_of(call).is_some_and(|target| self.diverges(target))
     }
 
-    /// Whether the function that is called may compare and exchange, or what it calls.
-    pub(super) fn try_something(&mut self, call: &Instruction) -> bool {
-        target_of(call).is_some_and(|target| self.tries(target, DEEPEST))
+    /// Whether the called function, or a function that it calls, may compare and exchange.
+    pub(super) fn may_compare_exchange(&mut self, call: &Instruction) -> bool {
+        target_of(call).is_some_and(|target| self.compares_and_exchanges(target, DEEPEST))
     }
 
-    fn tries(&mut self, function: usize, depth: usize) -> bool {
+    fn compares_and_exchanges(&mut self, function: usize, depth: usize) -> bool {
         if GLOBAL.attempts.get().iter().flatten().any(|&attempt| attempt as usize == function) {
             return true;
         }
-        if let Some(&known) = self.trying.get(&function) {
+        if let Some(&known) = self.comparing.get(&function) {
             return known;
         }
         if depth == 0 || self.diverges(function) {
             return false;
         }
-        self.trying.insert(function, false);
-        let tries = code_at(function).is_some_and(|code| {
+        self.comparing.insert(function, false);
+        let compares_and_exchanges = code_at(function).is_some_and(|code| {
             let code = Decoder::with_ip(64, code, function as u64, DecoderOptions::NONE);
             let is_transfer = |code: &Instruction| {
                 use FlowControl::{Call, IndirectCall, UnconditionalBranch};
                 matches!(code.flow_control(), Call | IndirectCall | UnconditionalBranch)
             };
             let mut targets = code.into_iter().filter(is_transfer).filter_map(|code| target_of(&code));
-            targets.any(|target| self.tries(target, depth - 1))
+            targets.any(|target| self.compares_and_exchanges(target, depth - 1))
         });
-        self.trying.insert(function, tries);
-        tries
+        self.comparing.insert(function, compares_and_exchanges);
+        compares_and_exchanges
     }
 
     fn diverges(&mut self, function: usize) -> bool {
@@ -60,7 +60,7 @@ impl Callees {
         if let Some(&known) = self.diverging.get(&function) {
             return known;
         }
-        // One that calls itself for ever is taken to return.
+        // A function that only calls itself is taken to return.
         self.diverging.insert(function, false);
         let diverges = code_at(function).is_some_and(|code| self.never_returns(code, function));
         self.diverging.insert(function, diverges);
@@ -88,7 +88,7 @@ impl Callees {
                 },
                 FlowControl::UnconditionalBranch => match branch() {
                     Some(target) => left.push(target),
-                    None if self.diverge(instruction) => {}
+                    None if self.diverges_at(instruction) => {}
                     None => return false,
                 },
                 FlowControl::Exception | FlowControl::Interrupt => {}
@@ -99,7 +99,7 @@ impl Callees {
     }
 }
 
-/// The function that an instruction calls or jumps to, if that is known before it does.
+/// The function that an instruction calls or jumps to, if the code determines it.
 fn target_of(call: &Instruction) -> Option<usize> {
     let target = match call.op0_kind() {
         OpKind::NearBranch64 => call.near_branch_target() as usize,
@@ -108,9 +108,9 @@ fn target_of(call: &Instruction) -> Option<usize> {
         }
         _ => return None,
     };
-    // Functions of other libraries are called by way of a table: `jmp [rip + …]`.
+    // Functions of other libraries are called through the linkage table: `jmp [rip + …]`.
     const JUMP: [u8; 2] = [0xff, 0x25];
-    // SAFETY: code that is called is there, and no function is shorter than the jump that stands for one elsewhere.
+    // SAFETY: a called address is mapped code, and no function is shorter than an entry of the linkage table.
     let (begin, distance) = unsafe {
         let code = std::ptr::with_exposed_provenance::<u8>(target);
         (code.cast::<[u8; 2]>().read(), code.add(2).cast::<i32>().read_unaligned())
@@ -122,7 +122,7 @@ fn target_of(call: &Instruction) -> Option<usize> {
 }
 
 fn word_at(address: usize) -> usize {
-    // SAFETY: an entry of the table of functions, which the linker fills before the program begins.
+    // SAFETY: an entry of the table of function addresses, which the linker fills before the program begins.
     unsafe { std::ptr::with_exposed_provenance::<usize>(address).read_unaligned() }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_panic_in_any_case_do_not_return() {
+    fn functions_that_always_panic_diverge() {
         let mut callees = Callees::default();
         assert!(callees.diverges(panics as *const () as usize));
         assert!(!callees.diverges(may_panic as *const () as usize));

@@ -1,6 +1,6 @@
-//! The machine code of one function, and what becomes of a value in it.
+//! Control flow and liveness within the machine code of one function.
 //!
-//! Everything is said relative to the function's *frame*: the address that its caller's stack pointer has after the return.
+//! Addresses of the stack are relative to the function's *frame*: the value of the caller's stack pointer after the return.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,65 +13,65 @@ use iced_x86::{
 use super::unwind::Pads;
 use crate::platform::global::GLOBAL;
 
-/// The registers that a function leaves as they were, `rsp` apart: what is in others does not outlive a call.
+/// The callee-saved registers other than `rsp`. Values in other registers do not outlive a call.
 pub(super) const SAVED: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 
-/// Which of them may point to the frame.
+/// The index of `rbp` in [`SAVED`]: the register that may be the frame pointer.
 const BASE: usize = 1;
 
-/// Longest code that is looked at.
+/// The greatest length of analysed code in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Most steps that the fate of one value is followed for.
+/// The greatest number of steps in the analysis of one value.
 const PATIENCE: usize = 20_000;
 
-/// Where a value is.
+/// The home of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Home {
-    /// In this one of [`SAVED`].
+    /// The register with this index in [`SAVED`].
     Register(usize),
-    /// In this byte of the stack, relative to the frame, whose address nobody has.
+    /// A byte of the stack, whose address has not escaped.
     Byte(i64),
-    /// In this byte of the stack, whose address somebody may have.
-    Known(i64),
-    /// In memory, where the function may know it to be.
+    /// A byte of the stack, whose address may have escaped.
+    Escaped(i64),
+    /// Memory outside of the function's frame, whose address the function may have.
     Elsewhere,
 }
 
-/// What becomes of a value until the function returns.
+/// The fate of a value until the function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It may be read.
+    /// The value may be read.
     Read,
-    /// It is not read. On return it may be in these registers: one bit for each of [`SAVED`].
+    /// The value is not read. On return it may be in these registers: one bit for each of [`SAVED`].
     Unread(u8),
 }
 
-/// The stack pointer and the frame pointer before an instruction, if that is one, relative to the frame.
+/// The stack pointer before an instruction, and the frame pointer where `rbp` is one, relative to the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stack {
     pointer: i64,
     base: Option<i64>,
 }
 
-/// A function.
+/// The code of a function.
 #[derive(Debug)]
 pub(super) struct Function {
     code: Vec<Instruction>,
-    /// Which of them are calls that do not return.
+    /// Whether each instruction is a call that does not return.
     ends: Vec<bool>,
+    /// The stack before each instruction. None if the instruction is not reached.
     stack: Vec<Option<Stack>>,
     pads: Pads,
-    /// Where jumps through tables may go.
+    /// The instructions that jump tables may lead to.
     targets: Vec<usize>,
-    /// The lowest byte of the stack whose address the function takes.
+    /// The lowest byte of the stack whose address the function takes; `i64::MAX` if it takes none.
     lowest_taken: i64,
 }
 
 impl Function {
-    /// Reads the code of a function; `diverges` says which calls do not return. None if it does something that is not
-    /// understood.
+    /// Decodes the code of a function. `diverges` tells which calls do not return. None if the code is not understood.
     pub(super) fn read(
         code: &[u8],
         start: usize,
@@ -99,7 +99,7 @@ impl Function {
             function.targets = function.read_tables();
         }
         function.follow_stack(0, Stack { pointer: -8, base: None })?;
-        // What runs after unwinding may call, too.
+        // Code after a landing pad may have calls, and further landing pads.
         while let Some((pad, stack)) = function.pad_not_followed() {
             function.follow_stack(pad, stack)?;
         }
@@ -112,7 +112,7 @@ impl Function {
         self.code.binary_search_by_key(&ip, Instruction::ip).ok()
     }
 
-    /// Where the jump tables of the function lead to: distances from the table's own address, which is loaded before.
+    /// The targets of the function's jump tables: distances from the table's own address, which a `lea` loads.
     fn read_tables(&self) -> Vec<usize> {
         let is_table =
             |code: &&Instruction| code.mnemonic() == Mnemonic::Lea && code.is_ip_rel_memory_operand();
@@ -120,7 +120,7 @@ impl Function {
         let entries = tables.flat_map(|table| {
             (0..).map_while(move |entry| {
                 let at = std::ptr::with_exposed_provenance::<i32>(table as usize + 4 * entry);
-                // SAFETY: the function refers to what is there; where that is no table, the first entry leads elsewhere.
+                // SAFETY: the function refers to this address. If there is no table, the first entry leads out of the function.
                 let distance = unsafe { at.read_unaligned() };
                 self.at(table.wrapping_add_signed(distance.into()))
             })
@@ -128,24 +128,24 @@ impl Function {
         entries.collect()
     }
 
-    /// Whether the instruction leaves the function for good: by a return, or by a jump to another function.
+    /// Whether the instruction leaves the function: by a return, or by a jump to another function.
     fn leaves(&self, index: usize) -> bool {
         let code = &self.code[index];
         match code.flow_control() {
             FlowControl::Return => true,
             FlowControl::UnconditionalBranch => self.is_outside(code.near_branch_target()),
-            // All that the function had on the stack is gone.
+            // A tail call: the function has released its part of the stack.
             FlowControl::IndirectBranch => self.stack[index].is_some_and(|stack| stack.pointer == -8),
             _ => false,
         }
     }
 
-    /// Where the unwinder lands if this call unwinds.
+    /// The landing pad of a call.
     fn pad_of(&self, call: &Instruction) -> Option<usize> {
         self.at(self.pads.of(call.ip())? as u64)
     }
 
-    /// Where the unwinder may land that was not followed yet, and the stack there.
+    /// A landing pad that was not analysed yet, and the stack there.
     fn pad_not_followed(&self) -> Option<(usize, Stack)> {
         let mut calls = self.code.iter().zip(&self.stack).filter(|(code, _)| is_call(code));
         calls.find_map(|(call, &stack)| {
@@ -154,12 +154,12 @@ impl Function {
         })
     }
 
-    /// Notes where the stack is before each instruction that can come after this one. None if that is not clear.
+    /// Computes the stack before each instruction that is reachable from this one. None if it differs between paths.
     fn follow_stack(&mut self, from: usize, stack: Stack) -> Option<()> {
         let mut left = vec![(from, stack)];
         while let Some((index, stack)) = left.pop() {
             match self.stack[index] {
-                // The frame pointer may be known on one way only, at the end of a function.
+                // At the end of a function, the frame pointer may be known on one path only.
                 Some(before) if before.pointer != stack.pointer => return None,
                 Some(before) if before.base == stack.base || before.base.is_none() => continue,
                 Some(_) => self.stack[index] = Some(Stack { base: None, ..stack }),
@@ -173,7 +173,7 @@ impl Function {
         Some(())
     }
 
-    /// The instructions that may come next, unwinding apart. None if that is not known.
+    /// The successors of an instruction, without landing pads. None if they are not known.
     fn next(&self, index: usize) -> Option<Vec<usize>> {
         let code = &self.code[index];
         let following = (index + 1 < self.code.len()).then_some(index + 1);
@@ -183,7 +183,7 @@ impl Function {
         Some(match code.flow_control() {
             FlowControl::Next => vec![following?],
             FlowControl::Call | FlowControl::IndirectCall if self.ends[index] => Vec::new(),
-            // A call that ends a function does not return.
+            // A call at the very end of a function does not return.
             FlowControl::Call | FlowControl::IndirectCall => following.into_iter().collect(),
             FlowControl::ConditionalBranch => vec![following?, self.at(code.near_branch_target())?],
             FlowControl::UnconditionalBranch => vec![self.at(code.near_branch_target())?],
@@ -198,15 +198,15 @@ impl Function {
         !(first..last.map_or(0, Instruction::next_ip)).contains(&ip)
     }
 
-    /// The lowest byte of the stack that others may know because of an instruction. Nobody says how large it is what begins
-    /// there: all above may be known, too.
+    /// The lowest byte of the stack whose address escapes by an instruction. The size of the object there is not known, so all
+    /// higher bytes may have escaped too.
     fn taken_at(&self, index: usize) -> Option<i64> {
         let taken = address_taken(&self.code[index], self.stack[index]?)?;
-        (!self.is_for_announcement(index)).then_some(taken)
+        (!self.is_for_instrumentation(index)).then_some(taken)
     }
 
-    /// Whether the instruction takes an address only to tell of an access that follows.
-    fn is_for_announcement(&self, index: usize) -> bool {
+    /// Whether the instruction takes an address only for an instrumentation callback.
+    fn is_for_instrumentation(&self, index: usize) -> bool {
         const ARGUMENT: Register = Register::RDI;
         let uses_it = |code: &&Instruction| {
             let mut info = InstructionInfoFactory::new();
@@ -216,10 +216,10 @@ impl Function {
         };
         let user = self.code[index + 1..].iter().find(uses_it);
         self.code[index].op0_register() == ARGUMENT
-            && user.is_some_and(|code| is_call(code) && announces(code))
+            && user.is_some_and(|code| is_call(code) && is_instrumentation(code))
     }
 
-    /// The calls and pauses in the loop that the instruction at `ip` is part of. None if it is part of none.
+    /// The calls and pauses in the loop around the instruction at `ip`. None outside of loops.
     pub(super) fn loop_at(&self, ip: u64) -> Option<Vec<&Instruction>> {
         let first = self.at(ip)?;
         let reached = |from: usize| {
@@ -239,12 +239,12 @@ impl Function {
         after[first].then(|| loop_of().map(|index| &self.code[index]).collect())
     }
 
-    /// The lowest byte of the stack whose address the function ever takes.
+    /// The lowest byte of the stack whose address the function takes; `i64::MAX` if it takes none.
     pub(super) fn lowest_taken(&self) -> i64 {
         self.lowest_taken
     }
 
-    /// What becomes of a value, once the call has returned to `ip` with the stack pointer there, relative to the frame.
+    /// The fate of a value after a call has returned to `ip`. `pointer` is the stack pointer there.
     pub(super) fn fate(&self, ip: u64, pointer: i64, home: Home) -> Fate {
         let Some(first) = self.at(ip) else { return Fate::Read };
         if self.stack[first].is_none_or(|stack| stack.pointer != pointer) {
@@ -253,7 +253,7 @@ impl Function {
         // The call itself may unwind.
         let pad = first.checked_sub(1).and_then(|call| self.pad_of(&self.code[call]));
         let mut left: Vec<_> = pad.into_iter().chain([first]).map(|index| (index, home)).collect();
-        // No hash set: making one would change a thread-local of the code under test.
+        // A hash set would change a thread-local of the code under test.
         let mut seen = BTreeSet::new();
         let mut info = InstructionInfoFactory::new();
         let mut returned = 0;
@@ -284,7 +284,7 @@ impl Function {
         Fate::Unread(returned)
     }
 
-    /// What one instruction does to a value.
+    /// The effect of one instruction on a value.
     fn step(&self, index: usize, stack: Stack, home: Home, info: &mut InstructionInfoFactory) -> Step {
         let code = &self.code[index];
         let used = info.info(code);
@@ -305,15 +305,15 @@ impl Function {
             }
             Home::Elsewhere => {
                 let is_elsewhere = |used: &&UsedMemory| matches!(bytes_of(used, stack), Bytes::Unknown);
-                if is_call(code) && !announces(code)
+                if is_call(code) && !is_instrumentation(code)
                     || used.used_memory().iter().filter(is_elsewhere).any(reads)
                 {
                     return Step::Read;
                 }
             }
-            Home::Byte(byte) | Home::Known(byte) => {
-                let is_known = home == Home::Known(byte);
-                if is_call(code) && is_known && !announces(code) {
+            Home::Byte(byte) | Home::Escaped(byte) => {
+                let is_escaped = home == Home::Escaped(byte);
+                if is_call(code) && is_escaped && !is_instrumentation(code) {
                     return Step::Read;
                 }
                 if code.mnemonic() == Mnemonic::Leave {
@@ -336,12 +336,12 @@ impl Function {
                                 .map_or(Step::Read, |register| Step::Stays(Home::Register(register)));
                         }
                         Bytes::StackFrom(first) if reads && byte >= first => return Step::Read,
-                        Bytes::Unknown if reads && is_known => return Step::Read,
+                        Bytes::Unknown if reads && is_escaped => return Step::Read,
                         Bytes::StackFrom(_) | Bytes::Unknown => {}
                     }
                 }
                 if !overwritten && self.taken_at(index).is_some_and(|taken| taken <= byte) {
-                    return Step::Stays(Home::Known(byte));
+                    return Step::Stays(Home::Escaped(byte));
                 }
             }
         }
@@ -349,18 +349,20 @@ impl Function {
     }
 }
 
+/// The effect of an instruction on a value.
 enum Step {
     Read,
     Overwritten,
     Stays(Home),
 }
 
-/// The memory that an instruction touches.
+/// The memory that an instruction accesses.
 enum Bytes {
-    /// These, relative to the frame.
+    /// These bytes of the stack, relative to the frame.
     Stack(Range<i64>),
-    /// Some of the stack, none before this.
+    /// Bytes of the stack, none lower than this.
     StackFrom(i64),
+    /// Any memory.
     Unknown,
 }
 
@@ -385,13 +387,13 @@ fn bytes_of(used: &UsedMemory, stack: Stack) -> Bytes {
     }
 }
 
-/// Whether an instruction may read memory that it touches.
+/// Whether an instruction may read memory that it accesses.
 fn reads(used: &UsedMemory) -> bool {
     use OpAccess::{CondWrite, NoMemAccess, None, Write};
     !matches!(used.access(), None | NoMemAccess | Write | CondWrite)
 }
 
-/// Whether the instruction tells the processor that the program waits (`std::hint::spin_loop`).
+/// Whether the instruction is that of `std::hint::spin_loop`.
 pub(super) fn is_pause(code: &Instruction) -> bool {
     code.mnemonic() == Mnemonic::Pause
 }
@@ -400,13 +402,13 @@ pub(super) fn is_call(code: &Instruction) -> bool {
     matches!(code.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
 }
 
-/// Whether the instruction calls for nothing but to tell of an access that follows.
-fn announces(call: &Instruction) -> bool {
+/// Whether the instruction calls an instrumentation callback, which does not use the memory at its argument.
+fn is_instrumentation(call: &Instruction) -> bool {
     let target = call.near_branch_target() as usize;
     GLOBAL.announcements.get().iter().any(|&announcement| announcement as usize == target)
 }
 
-/// Where the stack is after an instruction. None if that is not clear.
+/// The stack after an instruction. None if it is not known.
 fn stack_after(code: &Instruction, stack: Stack) -> Option<Stack> {
     let Stack { pointer, base } = stack;
     let [first, second] = [0, 1].map(|operand| match code.op_count() > operand {
@@ -455,7 +457,7 @@ fn stack_after(code: &Instruction, stack: Stack) -> Option<Stack> {
     })
 }
 
-/// The lowest byte of the stack that may be known to others because of this instruction.
+/// The lowest byte of the stack whose address escapes by this instruction.
 fn address_taken(code: &Instruction, stack: Stack) -> Option<i64> {
     let is_stack = |register: Register| match register.full_register() {
         Register::RSP => true,
@@ -518,17 +520,18 @@ mod tests {
 
     const RBX: Home = Home::Register(0);
 
-    /// What becomes of a value after the first part, which ends in a call.
+    /// The fate of a value after the code `before`, which ends in a call.
     fn fate(before: &[&[u8]], after: &[&[u8]], pointer: i64, home: Home) -> Fate {
         const START: usize = 0x1000;
         let before = before.concat();
         let code = [&before[..], &after.concat()].concat();
-        let function = Function::read(&code, START, Pads::default(), |_| false).expect("it is understood");
+        let function =
+            Function::read(&code, START, Pads::default(), |_| false).expect("the code is understood");
         function.fate((START + before.len()) as u64, pointer, home)
     }
 
     #[test]
-    fn a_register_is_dead_if_it_is_overwritten_first_on_all_ways() {
+    fn a_register_is_dead_if_it_is_overwritten_first_on_all_paths() {
         let begin: &[&[u8]] = &[PUSH_RBX, CALL];
         let end = [POP_RBX, RETURN].concat();
         for (code, expected) in [
@@ -546,13 +549,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_had_in_a_register_is_its_own_again_after_the_return() {
+    fn a_saved_register_returns_to_the_caller() {
         assert_eq!(fate(&[PUSH_RBX, CALL], &[POP_RBX, RETURN], -16, Home::Byte(-12)), Fate::Unread(1));
         assert_eq!(fate(&[TAKE, CALL], &[GIVE_BACK, RETURN], -32, RBX), Fate::Unread(1));
     }
 
     #[test]
-    fn the_stack_is_looked_at_byte_by_byte() {
+    fn liveness_of_the_stack_is_decided_for_each_byte() {
         let after = |code: &[&[u8]], byte| {
             let code = [&code.concat(), GIVE_BACK, RETURN].concat();
             fate(&[TAKE, CALL], &[&code], -32, Home::Byte(byte))
@@ -565,23 +568,27 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_the_address_may_read() {
+    fn a_callee_may_read_a_byte_whose_address_escaped() {
         let after = |code: &[&[u8]], home| {
             let code = [&code.concat(), GIVE_BACK, RETURN].concat();
             fate(&[TAKE, CALL], &[&code], -32, home)
         };
-        assert_eq!(after(&[CALL], Home::Known(-24)), Fate::Read);
+        assert_eq!(after(&[CALL], Home::Escaped(-24)), Fate::Read);
         assert_eq!(after(&[CALL], Home::Byte(-24)), Fate::Unread(0));
-        assert_eq!(after(&[STORE, CALL], Home::Known(-24)), Fate::Unread(0));
+        assert_eq!(after(&[STORE, CALL], Home::Escaped(-24)), Fate::Unread(0));
         assert_eq!(after(&[TAKE_ADDRESS, CALL], Home::Byte(-24)), Fate::Read);
-        assert_eq!(after(&[TAKE_ADDRESS, CALL], Home::Byte(-16)), Fate::Read, "nobody says how large it is");
+        assert_eq!(
+            after(&[TAKE_ADDRESS, CALL], Home::Byte(-16)),
+            Fate::Read,
+            "the size of the object is not known"
+        );
         assert_eq!(after(&[TAKE_ADDRESS, CALL], Home::Byte(-32)), Fate::Unread(0));
         assert_eq!(after(&[TAKE_ADDRESS, STORE, CALL], Home::Byte(-24)), Fate::Unread(0));
         assert_eq!(after(&[CALL, TAKE_ADDRESS], Home::Byte(-24)), Fate::Unread(0));
     }
 
     #[test]
-    fn where_the_stack_is_not_known_everything_is_read() {
+    fn every_value_is_live_where_the_stack_is_not_known() {
         assert_eq!(fate(&[TAKE, CALL], &[GIVE_BACK, RETURN], -40, Home::Byte(-24)), Fate::Read);
         // `mov rsp, rax`
         assert!(Function::read(&[0x48, 0x89, 0xc4, 0xc3], 0, Pads::default(), |_| false).is_none());

@@ -1,11 +1,19 @@
-//! Whether a thread is where it was: in the same place of the code, with the same values in everything that it will still
-//! read.
+//! Liveness analysis: whether two states of a thread are equal in their code address and in all values that are *live*, that is,
+//! may still be read.
 //!
-//! Registers and stacks are full of values that nobody will read again: what the last round of a loop found, what a function
-//! that has returned left behind. Two states that differ only in those have the same future. [`Liveness`] finds that out from
-//! the machine code: it follows a value from the return of a call on, along all ways that the code can take, until it is read,
-//! overwritten, or gone with its frame. Where the code does something that it does not understand, the value is taken to be
-//! read, so that equal states may be told apart, but never different ones taken for equal.
+//! Registers and stacks are full of dead values: results of the last iteration of a loop, remains of functions that have
+//! returned. Two states that differ only in dead values have the same future. [`Liveness`] decides that from the machine code: it
+//! follows a value from the return of a call along all paths of the control flow, until the value is read, overwritten, or gone
+//! with its frame.
+//!
+//! **Invariant:** where the analysis does not understand the code, the value is live. So equal states may be taken for different
+//! ones, but never different states for equal ones.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `function` | control flow and liveness within one function |
+//! | `callees` | functions that do not return, and functions that compare and exchange |
+//! | `unwind` | frames of the stack, and the extent of functions, from the unwinder's tables |
 
 mod callees;
 mod function;
@@ -22,22 +30,29 @@ use crate::platform::global::Registers;
 
 /// The state of a thread that has called the engine.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
-    /// What it calls the engine for.
+pub(crate) struct MachineState {
+    /// A hash of the operands of the call.
     call: u64,
-    /// What it has changed in memory besides its stack, as a hash.
+    /// A hash of the thread's changes of memory other than its stack.
     changes: u64,
-    /// Where it goes on.
+    /// The return address of the call.
     ip: usize,
+    /// The contents of [`SAVED`].
     registers: [u64; SAVED.len()],
-    /// Where its stack begins, and what is there.
+    /// The lowest address of the stack, and the words from there on.
     begin: usize,
     stack: Vec<u64>,
 }
 
-impl State {
+impl MachineState {
     /// The state of the current thread, whose call returns to `pc` with these registers and whose stack ends at `top`.
-    pub(crate) fn of_current(pc: usize, registers: &Registers, top: usize, call: u64, changes: u64) -> State {
+    pub(crate) fn of_current(
+        pc: usize,
+        registers: &Registers,
+        top: usize,
+        call: u64,
+        changes: u64,
+    ) -> MachineState {
         let begin = registers.rsp + 8;
         // SAFETY: the thread's own stack, which its coroutine keeps mapped.
         let word =
@@ -45,23 +60,23 @@ impl State {
         let stack = (begin..top.max(begin)).step_by(8).map(word).collect();
         let [rbp, rbx, others @ ..] = registers.preserved.map(|register| register as u64);
         let [r12, r13, r14, r15] = others;
-        State { call, changes, ip: pc, registers: [rbx, rbp, r12, r13, r14, r15], begin, stack }
+        MachineState { call, changes, ip: pc, registers: [rbx, rbp, r12, r13, r14, r15], begin, stack }
     }
 
-    /// Whether the code is at the same place, as deep in calls as in the other state.
-    pub(crate) fn is_near(&self, other: &State) -> bool {
+    /// Whether the code address and the depth of the stack are the same.
+    pub(crate) fn is_at_same_depth(&self, other: &MachineState) -> bool {
         (self.ip, self.begin, self.stack.len()) == (other.ip, other.begin, other.stack.len())
     }
 
-    /// Whether the functions that the current thread is in, in this state, were called from the same places in the other one.
-    pub(crate) fn is_called_alike(&self, other: &State) -> bool {
+    /// Whether the return addresses of all frames are the same. `self` must be the state of the current thread.
+    pub(crate) fn has_same_callers(&self, other: &MachineState) -> bool {
         let return_address = |frame: &Frame| (frame.stack - self.begin) / 8 - 1;
         let mut callers = frames(self.ip).into_iter().skip(1).map(|frame| return_address(&frame));
-        self.is_near(other) && callers.all(|at| self.stack.get(at) == other.stack.get(at))
+        self.is_at_same_depth(other) && callers.all(|at| self.stack.get(at) == other.stack.get(at))
     }
 
-    /// The bytes of the stack that differ, by their addresses.
-    fn differing_bytes(&self, other: &State) -> impl Iterator<Item = usize> {
+    /// The addresses of the bytes of the stack that differ.
+    fn differing_bytes(&self, other: &MachineState) -> impl Iterator<Item = usize> {
         let begin = self.begin;
         let words = self.stack.iter().zip(&other.stack).enumerate().filter(|(_, (one, other))| one != other);
         words.flat_map(move |(word, (one, other))| {
@@ -71,55 +86,56 @@ impl State {
     }
 }
 
-/// What is known of the code of the program.
+/// The analysis, with its results for the code seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
-    /// Functions by where a call returns to; none where the code is not understood.
+    /// Functions by a return address in them. None where the code is not understood.
     functions: HashMap<usize, Option<Function>>,
     callees: Callees,
     fates: HashMap<(usize, Home), Fate>,
-    /// What loops do, by where a call returns to in them; none outside of loops.
-    loops: HashMap<usize, Option<Loop>>,
+    /// The innermost loops by a return address in them. None outside of loops.
+    loops: HashMap<usize, Option<LoopCode>>,
 }
 
-/// What the code of a loop may do.
+/// Properties of the code of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Loop {
-    /// It tells the processor that it waits (`std::hint::spin_loop`).
+pub(crate) struct LoopCode {
+    /// The loop has a pause instruction (`std::hint::spin_loop`).
     pub(crate) pauses: bool,
-    /// It compares and exchanges.
-    pub(crate) tries: bool,
+    /// The loop has a compare-exchange.
+    pub(crate) compares_and_exchanges: bool,
 }
 
-/// Two states of the current thread that may have the same future.
+/// A comparison of two states of the current thread.
 struct Pair<'a> {
-    states: [&'a State; 2],
-    /// The functions that it is in.
+    states: [&'a MachineState; 2],
+    /// The frames of the thread, innermost first.
     frames: Vec<Frame>,
-    /// Whether an address in this range is anywhere in memory besides the stack of the thread.
+    /// Whether memory other than the thread's stack holds an address in a range.
     is_held: &'a dyn Fn(&RangeInclusive<usize>) -> bool,
-    /// Words of the stack that are being asked about.
+    /// The addresses of words of the stack whose liveness was asked for.
     asked: Vec<usize>,
 }
 
 impl Liveness {
-    /// Makes the tables of the decoder, which are made once: they must not be made by an execution, whose traces are removed.
+    /// Initialises the decoder's tables, which are made at first use. An execution must not make them, because its effects on
+    /// memory are rolled back.
     pub(crate) fn prepare() {
         const NOTHING: &[u8] = &[0x90];
         Function::read(NOTHING, 0, unwind::Pads::default(), |_| false);
     }
 
-    /// Whether the current thread, in the state `now`, will do the same as from the state before, if it reads the same. What
-    /// differs in bytes that are `shared` does not matter. `is_held` tells whether an address in a range is anywhere in memory
-    /// besides the stack of the thread.
-    pub(crate) fn same(
+    /// Whether the current thread, which is in the state `now`, has the same future as in the state `before`, if it reads the same
+    /// values. Differences in bytes that are `shared` with other threads do not matter, because their reads are events. `is_held`
+    /// tells whether memory other than the thread's stack holds an address in a range.
+    pub(crate) fn is_equivalent(
         &mut self,
-        before: &State,
-        now: &State,
+        before: &MachineState,
+        now: &MachineState,
         shared: impl Fn(usize) -> bool,
         is_held: &dyn Fn(&RangeInclusive<usize>) -> bool,
     ) -> bool {
-        if !now.is_near(before) || (now.call, now.changes) != (before.call, before.changes) {
+        if !now.is_at_same_depth(before) || (now.call, now.changes) != (before.call, before.changes) {
             return false;
         }
         if (before.registers, &before.stack) == (now.registers, &now.stack) {
@@ -131,13 +147,13 @@ impl Liveness {
             && now.differing_bytes(before).all(|byte| shared(byte) || !self.is_byte_read(&mut pair, byte))
     }
 
-    /// What the innermost loop may do that the current thread is in, at `ip`.
-    pub(crate) fn innermost_loop(&mut self, ip: usize) -> Loop {
+    /// The properties of the innermost loop around the return address `ip` in the current thread.
+    pub(crate) fn innermost_loop(&mut self, ip: usize) -> LoopCode {
         let frames = frames(ip);
         frames.iter().find_map(|frame| self.loop_of(frame)).unwrap_or_default()
     }
 
-    fn loop_of(&mut self, frame: &Frame) -> Option<Loop> {
+    fn loop_of(&mut self, frame: &Frame) -> Option<LoopCode> {
         if let Some(&known) = self.loops.get(&frame.ip) {
             return known;
         }
@@ -145,9 +161,11 @@ impl Liveness {
         let Liveness { functions, callees, loops, .. } = self;
         let function = functions.get(&frame.ip).and_then(Option::as_ref);
         let body = function.and_then(|function| function.loop_at(frame.ip as u64));
-        let found = body.map(|body| Loop {
+        let found = body.map(|body| LoopCode {
             pauses: body.iter().any(|code| is_pause(code)),
-            tries: body.iter().any(|code| is_call(code) && callees.try_something(code)),
+            compares_and_exchanges: body
+                .iter()
+                .any(|code| is_call(code) && callees.may_compare_exchange(code)),
         });
         loops.insert(frame.ip, found);
         found
@@ -163,26 +181,26 @@ impl Liveness {
         if self.is_read(&frames[own..], Home::Byte(byte)) {
             return true;
         }
-        // What the function has called may have it as an argument.
+        // The byte may be an argument of the function that this one called.
         if let Some(callee) = own.checked_sub(1)
             && let Some(argument) = relative(callee)
             && self.is_read(&frames[callee..=own], Home::Byte(argument))
         {
             return true;
         }
-        let might_be_read = self.is_read(&frames[own..], Home::Known(byte))
+        let might_be_read = self.is_read(&frames[own..], Home::Escaped(byte))
             || (0..own).any(|inner| self.is_read(&frames[inner..], Home::Elsewhere));
         let Some(function) = self.function(&frames[own]) else { return true };
         let lowest = function.lowest_taken();
         might_be_read && lowest <= byte && {
             let end = frames[own + 1].stack;
             let lowest = end.saturating_add_signed(lowest as isize).max(frames[own].stack);
-            self.is_known(pair, lowest..=address)
+            self.is_escaped(pair, lowest..=address)
         }
     }
 
-    /// Whether somebody has an address in this range of the stack, and may use it.
-    fn is_known(&mut self, pair: &mut Pair<'_>, range: RangeInclusive<usize>) -> bool {
+    /// Whether a live value is an address in this range of the stack.
+    fn is_escaped(&mut self, pair: &mut Pair<'_>, range: RangeInclusive<usize>) -> bool {
         let is_in = |&value: &u64| range.contains(&(value as usize));
         for state in pair.states {
             let mut registers = (0..SAVED.len()).filter(|&register| is_in(&state.registers[register]));
@@ -191,7 +209,7 @@ impl Liveness {
             }
             for (word, _) in state.stack.iter().enumerate().filter(|(_, value)| is_in(value)) {
                 let at = state.begin + 8 * word;
-                // One that only leads to itself leads nowhere.
+                // A pointer that is live only through itself is dead.
                 if pair.asked.contains(&at) {
                     continue;
                 }
@@ -205,7 +223,7 @@ impl Liveness {
         (pair.is_held)(&range)
     }
 
-    /// Whether the function of the first frame, or one that it returns to, may read the value.
+    /// Whether the function of the first frame, or a caller, may read the value.
     fn is_read(&mut self, frames: &[Frame], home: Home) -> bool {
         let (Some(frame), Some(caller)) = (frames.first(), frames.get(1)) else { return true };
         match self.fate(frame, caller.stack, home) {
@@ -233,7 +251,7 @@ impl Liveness {
         let Liveness { functions, callees, .. } = self;
         let read = || {
             let (code, start, pads) = function_of(frame)?;
-            Function::read(code, start, pads, |call| callees.diverge(call))
+            Function::read(code, start, pads, |call| callees.diverges_at(call))
         };
         functions.entry(frame.ip).or_insert_with(read).as_ref()
     }

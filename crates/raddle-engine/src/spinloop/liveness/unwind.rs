@@ -1,20 +1,20 @@
-//! The frames of a stack and the extent of functions, as the unwinder knows them.
+//! Frames of the stack, extents of functions and landing pads, from the tables of the unwinder.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// A function that has been called and waits for the return.
+/// A frame of the stack: a function that waits for the return of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Where it goes on.
+    /// The return address of the call.
     pub(super) ip: usize,
-    /// The stack pointer there.
+    /// The stack pointer after the return.
     pub(super) stack: usize,
-    /// Where the table is that says what happens if its callees unwind.
+    /// The address of the function's exception table, or 0.
     table: usize,
 }
 
-/// The frames of the current thread from the one that a call returns to at `ip` to the beginning of the thread.
+/// The frames of the current thread, from the one with the return address `ip` to the outermost.
 pub(super) fn frames(ip: usize) -> Vec<Frame> {
     struct Walk {
         ip: usize,
@@ -33,14 +33,14 @@ pub(super) fn frames(ip: usize) -> Vec<Frame> {
         0
     }
     let mut walk = Walk { ip, frames: Vec::with_capacity(32) };
-    // SAFETY: the callback gets the walk it expects.
+    // SAFETY: the callback gets a pointer to the walk, which outlives the call.
     unsafe { _Unwind_Backtrace(visit, (&raw mut walk).cast()) };
     walk.frames
 }
 
-/// The code of the function that goes on at a frame, its address, and where it lands when callees unwind.
+/// The code of a frame's function, its address and its landing pads.
 pub(super) fn function_of(frame: &Frame) -> Option<(&'static [u8], usize, Pads)> {
-    // The address before the one where a call returns to is part of it.
+    // The return address may be past the end of the function; the byte before it belongs to the call.
     let code = code_around(frame.ip - 1)?;
     let start = code.as_ptr().addr();
     Some((code, start, Pads::read(frame.table, start)?))
@@ -53,33 +53,33 @@ pub(super) fn code_at(start: usize) -> Option<&'static [u8]> {
 
 fn code_around(address: usize) -> Option<&'static [u8]> {
     let mut bases = Bases { text: ptr::null(), data: ptr::null(), function: ptr::null() };
-    // SAFETY: the unwinder looks for the address in tables.
+    // SAFETY: the unwinder only searches its tables for the address.
     let entry = unsafe { _Unwind_Find_FDE(ptr::without_provenance(address), &mut bases) };
     let start = bases.function.addr();
     if entry.is_null() || start == 0 {
         return None;
     }
-    // SAFETY: an entry has a length, its distance to what it shares with others, and, as all compilers write it, the
-    // function's distance and its length.
+    // SAFETY: an entry begins with its length, the distance to its common part and, in the encoding that all compilers use, the
+    // function's distance and length.
     let [_, _, distance, length] = unsafe { entry.cast::<[i32; 4]>().read_unaligned() };
     if entry.addr().wrapping_add(8).wrapping_add_signed(distance as isize) != start || length <= 0 {
         return None;
     }
-    // SAFETY: the table says that code is there, and code stays.
+    // SAFETY: the table describes mapped code, which is never unmapped.
     Some(unsafe { std::slice::from_raw_parts(bases.function.cast::<u8>(), length as usize) })
 }
 
-/// The function that goes on with unwinding, and does not return.
+/// The address of the function that continues unwinding. It does not return.
 pub(super) fn resume() -> usize {
     _Unwind_Resume as *const () as usize
 }
 
-/// Where a function goes on when what it calls unwinds.
+/// The landing pads of a function: for each range of calls the address at which the function continues if they unwind.
 #[derive(Debug, Default)]
 pub(super) struct Pads(Vec<(std::ops::Range<usize>, usize)>);
 
 impl Pads {
-    /// Reads a table of the kind that Rust and C++ share. None if it is of another kind.
+    /// Reads an exception table in the format that Rust and C++ share. None if it has another format.
     fn read(table: usize, function: usize) -> Option<Pads> {
         const OMITTED: u8 = 0xff;
         const UNSIGNED_LEB128: u8 = 0x01;
@@ -113,18 +113,18 @@ impl Pads {
         Some(Pads(pads))
     }
 
-    /// Where the function goes on when the call at `ip` unwinds.
+    /// The landing pad of the call at `ip`.
     pub(super) fn of(&self, ip: u64) -> Option<usize> {
         self.0.iter().find(|(calls, _)| calls.contains(&(ip as usize))).map(|(_, pad)| *pad)
     }
 }
 
-/// Reads a table of the unwinder.
+/// A reader of an exception table.
 struct Reader(*const u8);
 
 impl Reader {
     fn byte(&mut self) -> u8 {
-        // SAFETY: the unwinder reads its table in the same way.
+        // SAFETY: the unwinder reads the same bytes of its table.
         unsafe {
             let byte = self.0.read();
             self.0 = self.0.add(1);
@@ -132,7 +132,7 @@ impl Reader {
         }
     }
 
-    /// A number of as many bytes as it needs.
+    /// An unsigned LEB128 number.
     fn number(&mut self) -> usize {
         let (mut number, mut shift) = (0, 0);
         loop {

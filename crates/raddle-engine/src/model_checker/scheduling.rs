@@ -1,0 +1,127 @@
+//! The engine's queries: which thread goes next, and which can go on.
+
+use super::ModelChecker;
+use crate::graph::consistency::preemption_bound::Blocking;
+use crate::graph::event::{Access, Event, EventId};
+use crate::op::ThreadId;
+
+/// The accesses at which threads are blocked past the end of the graph, by thread.
+#[derive(Debug, Default)]
+pub(super) struct BlockedRequests(Vec<Option<Event>>);
+
+impl BlockedRequests {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn get(&self, thread: ThreadId) -> Option<&Event> {
+        self.0.get(usize::from(thread))?.as_ref()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.0.iter().flatten()
+    }
+
+    pub(super) fn to_vec(&self) -> Vec<Event> {
+        self.iter().copied().collect()
+    }
+
+    /// Blocks the thread of an event.
+    pub(super) fn insert(&mut self, event: Event) {
+        let thread = usize::from(event.thread);
+        if self.0.len() <= thread {
+            self.0.resize(thread + 1, None);
+        }
+        self.0[thread] = Some(event);
+    }
+
+    pub(super) fn remove(&mut self, thread: ThreadId) {
+        if let Some(event) = self.0.get_mut(usize::from(thread)) {
+            *event = None;
+        }
+    }
+}
+
+impl ModelChecker {
+    /// The thread of the next event of the graph or of the schedule. None past their end.
+    #[inline]
+    pub(crate) fn turn(&mut self) -> Option<ThreadId> {
+        if let Some(replay) = &self.replay {
+            return replay.thread(self.made);
+        }
+        let graph = &self.branches.current().graph;
+        while let Some(event) = graph.events.get(self.made) {
+            if !event.blocked {
+                return Some(event.thread);
+            }
+            self.made += 1;
+        }
+        None
+    }
+
+    /// Whether the execution is past the end of the graph.
+    pub(crate) fn is_past_graph(&mut self) -> bool {
+        self.turn().is_none()
+    }
+
+    /// Whether a thread can go on past the end of the graph: it is neither blocked nor has to wait for its symmetric predecessor.
+    pub(crate) fn can_go_on(&self, thread: ThreadId) -> bool {
+        match self.blocked.get(thread) {
+            Some(event) => self.accepts_co_max(event, self.graph().blocked_read_of(thread)),
+            None => self.awaited_symmetric_predecessor(thread).is_none(),
+        }
+    }
+
+    /// The thread that must go on before all others past the end of the graph: one with a blocked read that can read from the
+    /// last write in modification order. Later writes would revisit the read once more otherwise.
+    pub(crate) fn must_go_on(&self) -> Option<ThreadId> {
+        let graph = self.graph();
+        if graph.blocked_reads == 0 {
+            return None;
+        }
+        let ready = graph.by_stamp.iter().find(|&&id| {
+            let event = graph.event(id);
+            let blocked = if event.blocked { graph.blocked_read_of(event.thread) } else { None };
+            blocked == Some(id) && self.accepts_co_max(event, blocked)
+        });
+        ready.map(|&id| graph.event(id).thread)
+    }
+
+    /// The address at which a thread is blocked.
+    pub(crate) fn awaited_address(&self, thread: ThreadId) -> Option<usize> {
+        self.locations.address(self.pending(thread)?.location)
+    }
+
+    /// Whether an event, which is the next one of its thread, can read a value without blocking.
+    pub(super) fn accepts(&self, event: &Event, value: u64) -> bool {
+        event.access.accepts(value) && !self.is_spin_read(event, value)
+    }
+
+    /// Whether an event, which is the next one of its thread, can read from the last write in modification order without blocking.
+    /// The thread may have a blocked read at this position.
+    pub(super) fn accepts_co_max(&self, event: &Event, blocked: Option<EventId>) -> bool {
+        let graph = self.graph();
+        let co_max = graph.co_max(event.location);
+        self.accepts(event, graph.value(event.location, co_max))
+            && blocked.is_none_or(|blocked| graph.blocked_read_may_take(blocked, co_max))
+    }
+
+    /// The number of events that the execution has made, blocked reads included. It is the id of the next event.
+    pub(crate) fn made(&self) -> usize {
+        self.made
+    }
+
+    /// The access of the next event of a thread in the graph.
+    pub(crate) fn next_event_of(&self, thread: ThreadId) -> Option<Access> {
+        let rest = self.graph().events.get(self.made..)?;
+        rest.iter().find(|event| event.thread == thread && !event.blocked).map(|event| event.access)
+    }
+
+    /// The index in program order of the next event, which is the thread's.
+    pub(crate) fn next_po(&self, thread: ThreadId) -> u32 {
+        match &self.replay {
+            None if self.made < self.graph().len() => self.graph().events[self.made].po,
+            _ => self.graph().events_of(thread),
+        }
+    }
+}
