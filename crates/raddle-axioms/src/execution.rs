@@ -96,7 +96,7 @@ impl HappensBefore {
             this.steps.push((thread, current[thread]));
             let mut views = ThreadViews { current: &mut current[..], acquirable, released };
             for &before in &execution.sw[number] {
-                views.current.join(this.clock(before));
+                views.current.include(this.clock(before));
             }
             let source = execution.rf[number].and_then(|source| messages[source].as_ref());
             if let Some(source) = source {
@@ -109,7 +109,7 @@ impl HappensBefore {
             let message = event.write_index.map(|_| {
                 let mut message = views.message(event.order).to_vec();
                 if let Some(source) = source {
-                    message[..].join(source);
+                    message[..].include(source);
                 }
                 message
             });

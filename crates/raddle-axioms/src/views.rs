@@ -18,7 +18,7 @@ use crate::{acquires, releases};
 /// A set of events that is closed under happens-before.
 pub trait View {
     /// Adds the events of another view.
-    fn join(&mut self, other: &Self);
+    fn include(&mut self, other: &Self);
 
     /// Becomes a copy of another view.
     fn copy_from(&mut self, other: &Self);
@@ -27,7 +27,7 @@ pub trait View {
 /// A vector clock: for each thread, the number of its events that are in the view.
 impl View for [u32] {
     #[inline]
-    fn join(&mut self, other: &[u32]) {
+    fn include(&mut self, other: &[u32]) {
         for (mine, &theirs) in self.iter_mut().zip(other) {
             *mine = (*mine).max(theirs);
         }
@@ -55,7 +55,7 @@ impl<V: View + ?Sized> ThreadViews<'_, V> {
     #[inline]
     pub fn read(&mut self, order: Ordering, message: &V) {
         let view = if acquires(order) { &mut *self.current } else { &mut *self.acquirable };
-        view.join(message);
+        view.include(message);
     }
 
     /// The message of a write of the thread. A read-modify-write adds the message of its source.
@@ -68,7 +68,7 @@ impl<V: View + ?Sized> ThreadViews<'_, V> {
     #[inline]
     pub fn acquire_fence(&mut self, order: Ordering) {
         if acquires(order) {
-            self.current.join(self.acquirable);
+            self.current.include(self.acquirable);
         }
     }
 
