@@ -1,9 +1,9 @@
 //! Blocked reads.
 //!
 //! A thread blocks at an access if the value that it would read does not let it go on: a mutex is locked, or the read is a known
-//! spin iteration. If a backward revisit gives a read such a value, or if the search finds that no thread can go on, the access is
-//! kept in the graph as a *blocked read* ([`Event::blocked`]). The blocked read keeps the stamp, and states the write that the
-//! thread would have read from. It decides which later writes the thread may still read from, so that no graph is reached twice.
+//! spin iteration. If a backward revisit gives a read such a value, or if no thread can go on, the graph holds the access as a
+//! *blocked read* ([`Event::blocked`]). Its stamp and its source, the write that the thread would have read from, decide which
+//! later writes the thread may still read from, so that no graph is reached twice.
 
 use super::Graph;
 use super::event::{Event, EventId, INIT};

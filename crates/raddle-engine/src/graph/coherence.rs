@@ -49,7 +49,7 @@ impl LocationAccesses {
     }
 }
 
-/// Links of an event to other accesses of its location, each of them [`NONE`] where there is no such access.
+/// Links of an event to other accesses of its location. An id is [`NONE`] where there is no such access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Links {
     /// The co-index of a write; 0 for other events.

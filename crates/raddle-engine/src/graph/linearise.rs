@@ -13,8 +13,8 @@ enum Mark {
 }
 
 impl Graph {
-    /// The position of each event in a linear extension of `po ∪ rf ∪ co ∪ fr`, which is as close as possible to the order of the
-    /// events in the graph.
+    /// The position of each event in a linear extension of `po ∪ rf ∪ co ∪ fr`, as close as possible to the order
+    /// of the events in the graph.
     ///
     /// Consecutive [`Access::ReadCompletions`] of a thread form a *group* with adjacent positions. The search adds them one by
     /// one, so that a group may have read values that no single instant shows. Then there is no linear extension.

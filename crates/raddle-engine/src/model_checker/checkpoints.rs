@@ -1,7 +1,7 @@
 //! Checkpoints: states of executions at which later ones begin.
 //!
 //! An execution whose graph begins with the same events as that of an earlier one begins at the earlier one's last checkpoint
-//! within these events. The checker decides which checkpoints are made and kept. The engine copies the state of the machine.
+//! within these events. The checker decides which checkpoints are made and discarded. The engine copies the state of the machine.
 
 use std::any::Any;
 use std::rc::Rc;

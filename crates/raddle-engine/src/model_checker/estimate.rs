@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::op::Order::SeqCst;
 
-    /// The estimate from a number of probes, which are made `after` some executions of the search, and the executions of the search.
+    /// The estimate of some probes, made `after` some executions of the search, and the number of executions of the search.
     fn estimated(model: Model, program: &[Vec<Step>], probes: u64, after: u64) -> (f64, u64) {
         let mut search = ModelChecker::new(model);
         let mut executions = 0;

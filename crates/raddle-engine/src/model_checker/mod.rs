@@ -15,7 +15,8 @@
 //! | `extension` | adding events: maximal extensions, forward revisits, blocked reads |
 //! | `revisit` | backward revisits, and the final decrements of reference counts |
 //! | `scheduling` | the engine's queries: which thread goes next, which can go on |
-//! | `threads`, `symmetry` | numbers of threads that are the same in all executions; symmetric threads |
+//! | `threads` | numbers of threads that are the same in all executions |
+//! | `symmetry` | symmetric threads |
 //! | `spin_assumptions` | reads that are taken for spin iterations |
 //! | `bound` | the preemption bound |
 //! | `refinement`, `abstraction_log` | restarts with a finer abstraction; the abstraction of each access |
@@ -28,8 +29,9 @@
 //!
 //! Deviations from the paper:
 //!
-//! - Locks, awaits and spin iterations block their thread instead of reading a useless value. A read that is blocked in a revisited
-//!   graph stays there as a *blocked read*, like GenMC's block labels (see [`Event::blocked`](crate::graph::event::Event::blocked)).
+//! - Locks, awaits and spin iterations block their thread instead of reading a useless value. A read that is blocked in a
+//!   revisited graph stays there as a *blocked read*, like GenMC's block labels (see
+//!   [`Event::blocked`](crate::graph::event::Event::blocked)).
 //! - A read-modify-write whose source has a read-modify-write successor leads to revisits that delete the successor. They are
 //!   computed when the item is taken from the work list, because there can be very many.
 //! - Symmetry (SPORE, PLDI 2024), a preemption bound (TACAS 2023) and spin assumptions (FMCAD 2021) prune the search.

@@ -12,8 +12,8 @@
 //! The readers of a lock are learned: the search restarts when there is another one ([`Refinement::RwLockReader`]). A lock that a
 //! thread tries to take, or whose word a thread accesses in another way, is *whole* ([`Refinement::WholeRwLock`]): not all shares
 //! can be read at one instant, so its word replaces shares and gates, and all changes of the word are ordered. The word has a bit
-//! that tells that writers wait, set and cleared as std does. It does not tell that readers wait: only threads that try to take
-//! the lock can observe that, and only while writers wait too.
+//! for waiting writers, set and cleared as std does. The bit for waiting readers is not modelled: only threads that try to take
+//! the lock can observe it, and only while writers wait too.
 
 use super::abstraction_log::FIRST_LOCKING;
 use super::{ModelChecker, Refinement, Restart};

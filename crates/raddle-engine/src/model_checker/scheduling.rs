@@ -72,8 +72,8 @@ impl ModelChecker {
         }
     }
 
-    /// The thread that must go on before all others past the end of the graph: one with a blocked read that can read from the
-    /// last write in modification order. Later writes would revisit the read once more otherwise.
+    /// The thread that must go on before all others past the end of the graph: a blocked read takes the first write with which
+    /// its thread can go on.
     pub(crate) fn must_go_on(&self) -> Option<ThreadId> {
         let graph = self.graph();
         if graph.blocked_reads == 0 {

@@ -30,8 +30,8 @@ pub(super) struct Branch {
     /// The number of leading events that come from the backward revisit that made the branch, or from a spin assumption about
     /// these events. Only the rest of the graph consists of events that executions of this branch added. 0 for the root.
     pub(super) revisited_len: usize,
-    /// The number of leading events that the branch shares with the branch below it; [`Branch::ROOT`] if no branch was ever
-    /// below it. Checkpoints within these events belong to both branches.
+    /// The number of leading events that the branch shares with the branch in which its revisit was made, or with the one below
+    /// if that branch was retired then. [`Branch::ROOT`] for the root. Checkpoints within these events belong to both branches.
     pub(super) shared_len: usize,
     /// Checkpoints at prefixes of the graph, in ascending order of their lengths. Not saved: a resumed search makes new ones.
     pub(super) checkpoints: Vec<Rc<Checkpoint>>,

@@ -8,8 +8,8 @@
 //! limited: the deleted events are maximal extensions, so they can come at the end of an interleaving, thread after thread. That
 //! preempts each thread at most once, except the threads of the revisited read and of the write: the first has no events left, and
 //! the second is switched away from in any case. So a graph is explored as long as its cost exceeds the bound by at most the
-//! number of its threads less two. This *slack* requires that threads go on as long as they can where the graph ends. A prefix of a graph never
-//! costs more than the graph.
+//! *slack*, the number of its threads less two. That requires that threads go on as long as they can past the end of the graph. A
+//! prefix of a graph never costs more than the graph.
 //!
 //! Deviation: under weak memory an access that is not at the end of modification order costs one more, as it does in the search
 //! over interleavings ([`Bounded`](crate::strategy::Bounded)).

@@ -117,8 +117,8 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
     impl Definition<'_> {
         fn value(&self, view: &[u32], location: u32) -> u64 {
             let writes = self.graph.co(location).iter();
-            let newest = writes.rev().find(|&&write| covers(view, self.graph.event(write)));
-            self.graph.value(location, newest.copied().unwrap_or(INIT))
+            let co_max = writes.rev().find(|&&write| covers(view, self.graph.event(write)));
+            self.graph.value(location, co_max.copied().unwrap_or(INIT))
         }
 
         fn fewest(&mut self, view: &[u32], current: usize) -> usize {

@@ -68,7 +68,7 @@ fn representative(graph: &Signature, permutations: &[Vec<usize>]) -> Signature {
     permutations.iter().map(exchange).min().expect("the identity is a permutation")
 }
 
-/// Checks that a search makes an execution of each class. Returns the numbers of all executions, of classes, and of executions made.
+/// Checks that a search makes an execution of each class. Returns the numbers of all executions, of classes, and of those made.
 #[track_caller]
 fn check(model: Model, program: &[Vec<Step>], symmetric: &[Vec<u16>]) -> (usize, usize, usize) {
     let permutations = permutations(program.len(), symmetric);
