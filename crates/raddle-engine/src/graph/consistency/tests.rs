@@ -129,7 +129,7 @@ fn build(model: Model, mut check: impl FnMut(&Graph, EventId) -> bool) {
     for seed in 0..3000 {
         let mut rng = Rng::new(seed);
         let mut graph = empty(model);
-        let strong = rng.below(4);
+        let strong = 1 + rng.below(4);
         for _ in 0..EVENTS {
             let len = graph.len();
             let newest = add_event(&mut graph, &mut rng, strong);
@@ -147,7 +147,8 @@ fn rc11_is_that_of_the_axioms() {
     build(Model::Rc11, |graph, newest| {
         let defined = Defined::of(graph);
         let n = graph.len();
-        let clocks = Relation::of(n, |a, b| a != b && covers(graph.happened_before(b as EventId), &graph.events[a]));
+        let clocks =
+            Relation::of(n, |a, b| a != b && covers(graph.happened_before(b as EventId), &graph.events[a]));
         assert_eq!(clocks, defined.hb, "happens-before of {graph:#?}");
         let expected = match axioms::rc11::violated_axiom(&defined) {
             None => true,
@@ -158,7 +159,7 @@ fn rc11_is_that_of_the_axioms() {
         counts[usize::from(expected)] += 1;
         expected
     });
-    assert!(counts.iter().all(|&count| count > 400), "one-sided: {counts:?}");
+    assert!(counts.iter().all(|&count| count > 200), "one-sided: {counts:?}");
 }
 
 #[test]
