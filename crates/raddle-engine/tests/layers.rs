@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 /// The top-level modules, from the bottom up. A module may import those that come before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "platform",
+    "location_table",
     "op",
     "rng",
     "left_out",

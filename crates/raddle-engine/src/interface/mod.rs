@@ -29,8 +29,8 @@ pub use threads::*;
 pub use time::*;
 
 use crate::execution::Engine;
+use crate::location_table::MemoryLocation;
 use crate::platform::global::GLOBAL;
-use crate::weak_memory::Place;
 
 /// Runs the engine's part of an event: what it allocates is the engine's.
 ///
@@ -47,6 +47,6 @@ unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine) -> T) -> 
 }
 
 #[inline(always)]
-fn at<T>(place: *const T) -> Place {
-    Place { address: place.addr(), size: size_of::<T>() as u8 }
+fn at<T>(place: *const T) -> MemoryLocation {
+    MemoryLocation { address: place.addr(), size: size_of::<T>() as u8 }
 }
