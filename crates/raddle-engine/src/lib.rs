@@ -7,6 +7,7 @@
 //! | [`op`] | what a thread can do that others can notice |
 //! | [`futex`], [`time`], `time_stamp`, [`spin`] | waiting: on addresses, on the clock, in loops |
 //! | [`thread`], `coroutine`, `os_thread`, [`stack`], [`tls_donor`] | virtual threads, what they run on, their stacks, the thread-locals they borrow |
+//! | [`location_table`] | state by memory location: hashing, and freed memory |
 //! | [`memory`] | what happened before what, and which values a read may see |
 //! | [`isolate`] | what is rolled back after an execution: heap and memory pages |
 //! | [`outcome`] | how executions end, and which of them do not count |
@@ -32,6 +33,7 @@ mod in_place;
 pub mod interface;
 pub mod isolate;
 pub mod left_out;
+pub mod location_table;
 pub mod model_checker;
 pub mod op;
 pub mod outcome;

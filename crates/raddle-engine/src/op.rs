@@ -1,5 +1,7 @@
 //! Operations as instrumented code asks for them: memory orders, read-modify-writes and their arithmetic, the threads and callers that make them.
 
+use std::sync::atomic::Ordering;
+
 /// The number of a virtual thread within an execution. 0 runs the closure; the others are numbered as they are made.
 pub type ThreadId = u16;
 
@@ -47,6 +49,19 @@ impl Order {
     #[inline]
     pub fn releases(self) -> bool {
         matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
+    }
+}
+
+impl From<Order> for Ordering {
+    #[inline]
+    fn from(order: Order) -> Ordering {
+        match order {
+            Order::Relaxed => Ordering::Relaxed,
+            Order::Acquire => Ordering::Acquire,
+            Order::Release => Ordering::Release,
+            Order::AcqRel => Ordering::AcqRel,
+            Order::SeqCst => Ordering::SeqCst,
+        }
     }
 }
 

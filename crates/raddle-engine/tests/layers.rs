@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The top-level modules, from the bottom up. A module may import those that come before it.
-const LAYERS: [&str; 21] = [
+const LAYERS: [&str; 22] = [
     "in_place",
     "platform",
     "op",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 21] = [
     "detect",
     "outcome",
     "happens_before",
+    "location_table",
     "weak_memory",
     "graph",
     "spinloop",

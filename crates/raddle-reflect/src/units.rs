@@ -76,8 +76,8 @@ impl Part {
     pub(crate) fn of_crate(name: &str) -> Option<Part> {
         match name {
             "core" | "alloc" | "std" => Some(Part::Std),
-            "raddle" | "raddle_engine" | "raddle_intercept" | "raddle_reflect" | "raddle_report"
-            | "raddle_check" => Some(Part::Raddle),
+            "raddle" | "raddle_axioms" | "raddle_check" | "raddle_engine" | "raddle_intercept"
+            | "raddle_reflect" | "raddle_report" => Some(Part::Raddle),
             _ => None,
         }
     }

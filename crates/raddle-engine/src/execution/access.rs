@@ -8,13 +8,13 @@ use crate::detect::race::{self, Calls, Earlier, Moment, Races};
 use crate::graph::event::{Access as Step, Event, EventId};
 use crate::happens_before::sync::{Message, Sync};
 use crate::isolate::heap::{self, Block, Record, Refusal};
+use crate::location_table::MemoryLocation;
 use crate::op::{Caller, Order, ThreadId};
 use crate::platform::global::{GLOBAL, Global, LINE, LINES};
 use crate::platform::stack::{self, SlotStack};
 use crate::platform::unwind::CallFrame;
 use crate::site::{PlainAccessCounter, Site};
 use crate::trace::Action;
-use crate::weak_memory::Place;
 
 /// What is needed to look for data races.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Engine {
     /// The current thread reaches an atomic access: the memory must be there. Returns the time of the access, which the
     /// access itself may advance.
     #[inline(always)]
-    pub(crate) fn reach(&mut self, place: Place, kind: AccessKind) -> u32 {
+    pub(crate) fn reach(&mut self, place: MemoryLocation, kind: AccessKind) -> u32 {
         if heap::is_freed(place.address) {
             self.use_after_free(place.address, place.size.into(), kind);
         }
@@ -76,7 +76,14 @@ impl Engine {
     /// The current thread has made an atomic access that began at `time`. Those of the standard library are right, whatever
     /// parts of it are not seen.
     #[inline(always)]
-    pub(crate) fn accessed(&mut self, place: Place, site: Site, kind: AccessKind, caller: Caller, time: u32) {
+    pub(crate) fn accessed(
+        &mut self,
+        place: MemoryLocation,
+        site: Site,
+        kind: AccessKind,
+        caller: Caller,
+        time: u32,
+    ) {
         if self.exploration.detector.is_some()
             && matches!(site, Site::User | Site::Merged | Site::ExpandedRmw | Site::MarkedCount)
         {

@@ -1,11 +1,14 @@
 //! Prefixes and happens-before of the events, as views that are computed when an event is added.
 //!
-//! Under SC the prefix of an event serves as its happens-before. Under RC11 happens-before is `(po ∪ sw)⁺`, where releases,
-//! acquires, fences and release sequences synchronize as in C++20.
+//! Under SC the prefix of an event serves as its happens-before. Under RC11 happens-before is `(po ∪ sw)⁺`, computed by the views
+//! of [`raddle_axioms::views`]: each event has a row of each of the three views of its thread, and a row for its message.
+
+use std::sync::atomic::Ordering;
+
+use raddle_axioms::views::{ThreadViews, View};
 
 use super::consistency::symmetry::SymmetricPrefix;
 use super::event::{Access, Event, EventId, event_id};
-use super::views::join;
 use super::{Graph, Model};
 use crate::op::ThreadId;
 
@@ -38,10 +41,10 @@ impl Graph {
             None => view.resize(self.width, 0),
         }
         if let Some(source) = event_id(rf) {
-            join(view, self.prefix.row(source as usize));
+            view[..].include(self.prefix.row(source as usize));
         }
         if let SymmetricPrefix::Event(before) = self.symmetric_prefix(thread, self.events_of(thread)) {
-            join(view, self.prefix.row(before as usize));
+            view[..].include(self.prefix.row(before as usize));
         }
         if view.len() > usize::from(thread) {
             view[usize::from(thread)] += 1;
@@ -82,49 +85,37 @@ impl Graph {
         self.hb.push(last);
         self.acquirable.push(last);
         self.fenced.push(last);
+        self.hb.last_mut()[usize::from(event.thread)] = event.po + 1;
+        if event.is_final_decrement() {
+            let decrements = &self.locations[event.location as usize].decrements;
+            decrements.iter().for_each(|&other| self.hb.join_last(other as usize));
+        }
+        let synchronizes =
+            matches!(event.access, Access::Begin | Access::Join(_) | Access::EndScope(_) | Access::Woken);
+        if let Some(source) = source.filter(|_| synchronizes) {
+            self.hb.join_last(source);
+        }
+        let mut views = ThreadViews {
+            current: self.hb.last_mut(),
+            acquirable: self.acquirable.last_mut(),
+            released: self.fenced.last_mut(),
+        };
         match event.access {
-            Access::Begin | Access::Join(_) | Access::EndScope(_) | Access::Woken => {
-                if let Some(source) = source {
-                    self.hb.join_last(source);
-                }
-            }
+            _ if synchronizes => {}
             // Decrements release, and an acquire fence follows the final one.
-            Access::Decrement if event.is_final_decrement() => {
-                let decrements = &self.locations[event.location as usize].decrements;
-                decrements.iter().for_each(|&other| self.hb.join_last(other as usize));
-                if let Some(last) = last {
-                    join(self.hb.last_mut(), self.acquirable.row(last));
-                }
-            }
-            Access::Fence if event.order.acquires() => {
-                let (row, acquirable) = (self.hb.last_mut(), &self.acquirable);
-                if let Some(last) = last {
-                    join(row, acquirable.row(last));
-                }
+            Access::Decrement if event.is_final_decrement() => views.acquire_fence(Ordering::Acquire),
+            Access::Fence => {
+                views.acquire_fence(event.order.into());
+                views.release_fence(event.order.into());
             }
             _ => {
                 if let Some(source) = source {
-                    join(self.acquirable.last_mut(), self.released.row(source));
-                    if event.order.acquires() {
-                        join(self.hb.last_mut(), self.released.row(source));
-                    }
+                    views.read(event.order.into(), self.released.row(source));
                 }
             }
         }
-        self.hb.last_mut()[usize::from(event.thread)] = event.po + 1;
-        self.push_released(event, source);
-    }
-
-    fn push_released(&mut self, event: &Event, source: Option<usize>) {
-        let id = self.events.len();
-        if event.access == Access::Fence && event.order.releases() {
-            self.fenced.last_mut().copy_from_slice(self.hb.row(id));
-        }
         if event.writes() {
-            match event.order.releases() {
-                true => self.released.push_from(self.hb.row(id)),
-                false => self.released.push_from(self.fenced.row(id)),
-            }
+            self.released.push_from(views.message(event.order.into()));
             // A read-modify-write continues the release sequence of its source.
             if event.reads()
                 && let Some(source) = source

@@ -1,5 +1,7 @@
 //! The graph itself: its storage, and how events are added and removed.
 
+use raddle_axioms::Psc;
+
 use super::Model;
 use super::coherence::{Links, LocationAccesses};
 use super::consistency::{rc11, sc};
@@ -53,7 +55,7 @@ pub(crate) struct Scratch {
     pub(super) view: Vec<u32>,
     /// For each event of a revisited graph its id in the new graph, or [`NONE`].
     pub(super) new_ids: Vec<EventId>,
-    pub(super) rc11: rc11::Matrices,
+    pub(super) psc: Psc,
 }
 
 impl Graph {

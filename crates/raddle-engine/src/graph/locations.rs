@@ -12,14 +12,14 @@
 use std::ops::Range;
 
 use super::event::{EventId, INIT, LocationId};
-use super::stored::stored;
+use super::stored::{Stored, stored};
+use crate::location_table::{LocationTable, MemoryLocation};
 
 /// The table of the addresses that executions access. It outlives executions.
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
-    slots: Vec<Slot>,
-    /// A hash table with open addressing: indices of slots, plus one. 0 is a free entry.
-    table: Vec<u32>,
+    /// The slots. They are never removed, so that their indices are valid in all executions.
+    slots: LocationTable<Slot>,
     /// The number that the next new location gets.
     next_location: LocationId,
     /// The number of the current execution, from 1.
@@ -33,10 +33,8 @@ pub(crate) struct Locations {
 }
 
 /// An address, accessed with one size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slot {
-    address: usize,
-    size: u8,
     /// The slots that share bytes with this one.
     overlapping: Vec<u32>,
     /// The locations that the address stands for, by generation.
@@ -75,10 +73,30 @@ struct BeforeLatest {
 /// The slot of an event that accesses no memory. No slot has this index.
 const NO_SLOT: u32 = u32::MAX;
 
-stored!(Locations { slots, table, next_location, execution, used, before_latest, saw_uninstrumented_writes });
-stored!(Slot { address, size, overlapping, locations, state });
+stored!(Locations { slots, next_location, execution, used, before_latest, saw_uninstrumented_writes });
+stored!(Slot { overlapping, locations, state });
+stored!(MemoryLocation { address, size });
 stored!(SlotState { accessed_in, freed, generation, value, co_max, refcount_in });
 stored!(BeforeLatest { used, slot, state });
+
+impl<T: Stored + Default> Stored for LocationTable<T> {
+    fn put(&self, words: &mut Vec<u64>) {
+        self.iter().count().put(words);
+        for (location, value) in self.iter() {
+            location.put(words);
+            value.put(words);
+        }
+    }
+
+    fn take(words: &mut std::slice::Iter<'_, u64>) -> Option<LocationTable<T>> {
+        let mut table = LocationTable::default();
+        for _ in 0..usize::take(words)? {
+            let index = table.find_or_insert(MemoryLocation::take(words)?).0;
+            table[index] = T::take(words)?;
+        }
+        Some(table)
+    }
+}
 
 /// The slots that an execution had used at a checkpoint, and their states.
 #[derive(Debug, Default)]
@@ -119,10 +137,11 @@ impl Locations {
 
     /// Ends the locations of memory that was freed.
     pub(crate) fn free(&mut self, memory: &Range<usize>) {
-        for &slot in &self.used {
-            let slot = &mut self.slots[slot as usize];
-            slot.state.freed |= memory.contains(&slot.address);
-        }
+        let execution = self.execution;
+        self.slots.for_each_within(memory.clone(), |slot| {
+            let SlotState { accessed_in, refcount_in, .. } = slot.state;
+            slot.state.freed |= accessed_in == execution || refcount_in == execution;
+        });
     }
 
     /// Notes that the latest event accesses no memory.
@@ -163,10 +182,7 @@ impl Locations {
 
     /// The location of an access, given the value in memory. None if it overlaps a location of another size.
     pub(crate) fn find(&mut self, address: usize, size: u8, memory: Option<u64>) -> Option<Found> {
-        let slot = match self.lookup(address, size) {
-            Some(slot) => slot,
-            None => self.insert(address, size),
-        };
+        let slot = self.slot(address, size);
         let overlapping = &self.slots[slot].overlapping;
         if !self.in_use(slot) && overlapping.iter().any(|&other| self.in_use(other as usize)) {
             return None;
@@ -221,10 +237,7 @@ impl Locations {
     /// Marks an address as a reference count. Returns the location of other accesses to the address in this execution, if there
     /// were any.
     pub(crate) fn mark_refcount(&mut self, address: usize) -> Option<LocationId> {
-        let slot = match self.lookup(address, REFCOUNT_SIZE) {
-            Some(slot) => slot,
-            None => self.insert(address, REFCOUNT_SIZE),
-        };
+        let slot = self.slot(address, REFCOUNT_SIZE);
         let in_use = self.in_use(slot);
         self.mark_used(slot);
         let slot = &mut self.slots[slot];
@@ -270,15 +283,14 @@ impl Locations {
 
     /// The address of a location.
     pub(crate) fn address(&self, location: LocationId) -> Option<usize> {
-        self.slots.iter().find(|slot| slot.locations.contains(&location)).map(|slot| slot.address)
+        let mut slots = self.slots.iter();
+        slots.find(|(_, slot)| slot.locations.contains(&location)).map(|(at, _)| at.address)
     }
 
     /// Whether a byte belongs to a location that this execution has accessed.
     pub(crate) fn contains(&self, byte: usize) -> bool {
-        [1, 2, 4, 8].into_iter().any(|size| {
-            let at = byte.saturating_sub(usize::from(size) - 1)..=byte;
-            at.into_iter().any(|address| self.lookup(address, size).is_some_and(|slot| self.in_use(slot)))
-        })
+        let byte = MemoryLocation { address: byte, size: 1 };
+        self.slots.overlapping(byte).any(|slot| self.in_use(slot))
     }
 
     fn in_use(&self, slot: usize) -> bool {
@@ -286,60 +298,28 @@ impl Locations {
     }
 
     fn lookup(&self, address: usize, size: u8) -> Option<usize> {
-        if self.table.is_empty() {
-            return None;
+        self.slots.find(MemoryLocation { address, size })
+    }
+
+    /// The slot of an address, which may be a new one.
+    #[inline]
+    fn slot(&mut self, address: usize, size: u8) -> usize {
+        match self.lookup(address, size) {
+            Some(slot) => slot,
+            None => self.insert(MemoryLocation { address, size }),
         }
-        let mask = self.table.len() - 1;
-        let mut at = hash(address) & mask;
-        while self.table[at] != 0 {
-            let slot = self.table[at] as usize - 1;
-            if self.slots[slot].address == address && self.slots[slot].size == size {
-                return Some(slot);
-            }
-            at = (at + 1) & mask;
-        }
-        None
     }
 
     #[cold]
-    fn insert(&mut self, address: usize, size: u8) -> usize {
-        let slot = self.slots.len();
-        let mut overlapping = Vec::new();
-        for other in address.saturating_sub(7)..address + usize::from(size) {
-            for other_size in [1, 2, 4, 8] {
-                if other + usize::from(other_size) > address
-                    && let Some(other) = self.lookup(other, other_size)
-                {
-                    self.slots[other].overlapping.push(slot as u32);
-                    overlapping.push(other as u32);
-                }
-            }
+    fn insert(&mut self, location: MemoryLocation) -> usize {
+        let overlapping: Vec<u32> = self.slots.overlapping(location).map(|other| other as u32).collect();
+        let (slot, _) = self.slots.find_or_insert(location);
+        for &other in &overlapping {
+            self.slots[other as usize].overlapping.push(slot as u32);
         }
-        let (locations, state) = (Vec::new(), SlotState::default());
-        self.slots.push(Slot { address, size, overlapping, locations, state });
-        if self.slots.len() * 2 > self.table.len() {
-            self.table = vec![0; (self.slots.len() * 4).next_power_of_two().max(64)];
-            for slot in 0..self.slots.len() {
-                self.enter(slot);
-            }
-        } else {
-            self.enter(slot);
-        }
+        self.slots[slot].overlapping = overlapping;
         slot
     }
-
-    fn enter(&mut self, slot: usize) {
-        let mask = self.table.len() - 1;
-        let mut at = hash(self.slots[slot].address) & mask;
-        while self.table[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        self.table[at] = slot as u32 + 1;
-    }
-}
-
-fn hash(address: usize) -> usize {
-    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 32
 }
 
 #[cfg(test)]

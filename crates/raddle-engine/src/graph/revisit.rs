@@ -8,8 +8,10 @@
 //! The final decrement of a reference count reads, as it were, from all other decrements. Another decrement can be made the final
 //! one by a revisit under the same condition.
 
+use raddle_axioms::views::View;
+
 use super::event::{Access, Event, EventId, INIT, LocationId, NONE, event_id};
-use super::views::{covers, join};
+use super::views::covers;
 use super::{Graph, Scratch};
 
 /// The result of a backward revisit.
@@ -129,7 +131,7 @@ impl Graph {
     /// Joins into `view` the prefixes of all decrements of a location but one.
     fn join_prefixes_of_other_decrements(&self, location: LocationId, decrement: EventId, view: &mut [u32]) {
         for &other in self.decrements(location).iter().filter(|&&other| other != decrement) {
-            join(view, self.prefix.row(other as usize));
+            view.include(self.prefix.row(other as usize));
         }
     }
 

@@ -3,20 +3,14 @@
 //! A *view* has one entry for each thread: the number of that thread's events that it covers. Views that are closed under program
 //! order represent sets of events: those that an event depends on, or those that happen before it.
 
+use raddle_axioms::views::View;
+
 use super::event::Event;
 
 /// Whether a view covers an event.
 #[inline]
 pub(crate) fn covers(view: &[u32], event: &Event) -> bool {
     view[event.thread as usize] > event.po
-}
-
-/// Makes `view` the union of `view` and `other`.
-#[inline]
-pub(crate) fn join(view: &mut [u32], other: &[u32]) {
-    for (mine, &theirs) in view.iter_mut().zip(other) {
-        *mine = (*mine).max(theirs);
-    }
 }
 
 /// One view for each event, in one allocation. Row `i` belongs to event `i`.
@@ -68,7 +62,7 @@ impl Views {
     pub(crate) fn join_last(&mut self, row: usize) {
         let start = self.rows.len() - self.width;
         let (before, last) = self.rows.split_at_mut(start);
-        join(last, &before[row * self.width..][..self.width]);
+        last.include(&before[row * self.width..][..self.width]);
     }
 
     /// Extends each row by zeros, for more threads.

@@ -1,17 +1,14 @@
 //! What happened before what: the happens-before order of C++20, along one execution.
 //!
-//! Each thread has a view of what happened before its next step, which it hands on with what it stores and takes over from
-//! what it loads:
-//!
-//! - A release store hands on all the thread has seen, a relaxed one what the thread had seen at its last release fence.
-//! - An acquire load takes over at once what the store handed on, a relaxed one keeps it for a later acquire fence.
-//! - A read-modify-write hands on what it read too, whatever its order: release sequences are made of nothing else.
+//! Each thread has the three views of [`raddle_axioms::views`], and each store carries a message.
 //!
 //! The time of a thread advances when it has handed on its current view: events of one time are the same to all others.
 //! What may be more than C++20 has, never less, is left to [`Sync::acquire_all`].
 //!
 //! Fences that are sequentially consistent are numbered. They do not synchronise by themselves, but what a fence's thread had
 //! seen binds the reads that happen after a later fence ([`Sync::seen_by_fences`]).
+
+use raddle_axioms::views::{self, ThreadViews, View as _};
 
 use super::clock::{Clock, FIRST, Time};
 use crate::op::{Order, ThreadId};
@@ -29,18 +26,24 @@ pub struct View {
 pub type Message = View;
 
 impl View {
-    /// Takes over what another view has.
-    #[inline]
-    pub fn join(&mut self, other: &View) {
-        self.clock.join(&other.clock);
-        self.fences = self.fences.max(other.fences);
-    }
-
     /// Forgets everything, and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.clock.clear();
         self.fences = 0;
+    }
+}
+
+impl views::View for View {
+    #[inline]
+    fn include(&mut self, other: &View) {
+        self.clock.join(&other.clock);
+        self.fences = self.fences.max(other.fences);
+    }
+
+    #[inline]
+    fn copy_from(&mut self, other: &View) {
+        self.clone_from(other);
     }
 }
 
@@ -138,52 +141,45 @@ impl Sync {
             self.new_thread();
         }
         let [parent_view, child_view] = self.two(parent, child);
-        child_view.current.join(&parent_view.current);
+        child_view.current.include(&parent_view.current);
         self.tick(parent);
     }
 
     /// A thread has seen the end of another.
     pub fn join(&mut self, joiner: ThreadId, joined: ThreadId) {
         let [joiner, joined] = self.two(joiner, joined);
-        joiner.current.join(&joined.current);
+        joiner.current.include(&joined.current);
     }
 
     /// A thread loads from a store that carries `message`.
     #[inline]
     pub fn load(&mut self, thread: ThreadId, order: Order, message: &Message) {
-        let thread = &mut self.threads[usize::from(thread)];
-        let into = if order.acquires() { &mut thread.current } else { &mut thread.acquirable };
-        into.join(message);
+        self.views(thread).read(order.into(), message);
     }
 
     /// A thread stores; `message` becomes what the store carries.
     #[inline]
     pub fn store(&mut self, thread: ThreadId, order: Order, message: &mut Message) {
-        message.clone_from(self.handed_on(thread, order));
+        message.clone_from(self.views(thread).message(order.into()));
         self.advance_if_released(thread, order);
     }
 
     /// A thread reads and modifies. `message` is that of the store it reads from, and becomes that of its own.
     #[inline]
     pub fn rmw(&mut self, thread: ThreadId, order: Order, message: &mut Message) {
-        self.load(thread, order, message);
-        message.join(self.handed_on(thread, order));
+        let mut views = self.views(thread);
+        views.read(order.into(), message);
+        message.include(views.message(order.into()));
         self.advance_if_released(thread, order);
     }
 
     /// A thread makes a fence.
     pub fn fence(&mut self, thread: ThreadId, order: Order) {
-        let view = &mut self.threads[usize::from(thread)];
-        if order.acquires() {
-            view.current.join(&view.acquirable);
-        }
+        self.views(thread).acquire_fence(order.into());
         if order == Order::SeqCst {
             self.number_fence(thread);
         }
-        let view = &mut self.threads[usize::from(thread)];
-        if order.releases() {
-            view.released.clone_from(&view.current);
-        }
+        self.views(thread).release_fence(order.into());
         self.advance_if_released(thread, order);
     }
 
@@ -229,11 +225,10 @@ impl Sync {
         self.fences
     }
 
-    /// What a store of the thread hands on.
     #[inline]
-    fn handed_on(&self, thread: ThreadId, order: Order) -> &View {
-        let thread = &self.threads[usize::from(thread)];
-        if order.releases() { &thread.current } else { &thread.released }
+    fn views(&mut self, thread: ThreadId) -> ThreadViews<'_, View> {
+        let ThreadView { current, acquirable, released } = &mut self.threads[usize::from(thread)];
+        ThreadViews { current, acquirable, released }
     }
 
     #[inline]

@@ -3,10 +3,10 @@
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::graph::event::Access;
+use crate::location_table::MemoryLocation;
 use crate::op::{Caller, Int, Order, Rmw};
 use crate::site::Site;
 use crate::trace::Action;
-use crate::weak_memory::Place;
 
 /// An atomic access, as instrumented code asks for it.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,8 @@ impl<T: Int> AtomicOp<T> {
     }
 
     #[inline(always)]
-    pub(crate) fn place(&self) -> Place {
-        Place { address: self.address(), size: size_of::<T>() as u8 }
+    pub(crate) fn place(&self) -> MemoryLocation {
+        MemoryLocation { address: self.address(), size: size_of::<T>() as u8 }
     }
 
     /// The value that the access writes if it reads `read`.

@@ -5,9 +5,10 @@ use super::{AtomicKind, AtomicOp, enter};
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::isolate::heap;
+use crate::location_table::MemoryLocation;
 use crate::op::{Int, Order};
 use crate::site::Site;
-use crate::weak_memory::{Access, Place, Trust};
+use crate::weak_memory::{Access, Trust};
 
 /// Makes the access; returns the value that it reads.
 ///
@@ -47,7 +48,7 @@ pub(crate) unsafe fn access<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
 #[inline(always)]
 pub(crate) unsafe fn reach<T>(engine: *mut Engine, location: *const T) {
     if heap::is_freed(location.addr()) {
-        let place = Place { address: location.addr(), size: size_of::<T>() as u8 };
+        let place = MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 };
         // SAFETY: the caller's.
         unsafe { enter(engine, |engine| _ = engine.reach(place, AccessKind::AtomicWrite)) };
     }
@@ -78,7 +79,7 @@ pub(crate) fn access_of<T: Int>(
 ) -> Access {
     Access {
         thread: engine.current_id(),
-        place: Place { address: location.addr(), size: size_of::<T>() as u8 },
+        place: MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 },
         order,
         held: held.widen(),
         trust: match site {

@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::history::History;
-use super::table::{Place, Table};
 use crate::happens_before::Model;
 use crate::happens_before::sync::{Message, Sync};
+use crate::location_table::{LocationTable, MemoryLocation};
 use crate::op::{Order, ThreadId};
 
 /// See the [module](self).
@@ -18,7 +18,8 @@ pub struct Memory {
     /// What happened before what.
     pub sync: Sync,
     model: Model,
-    table: Table,
+    /// The histories of the stores to each location.
+    histories: LocationTable<History>,
     /// How many stores there have been in the execution.
     stores: StoreId,
     latest: Option<Touched>,
@@ -51,7 +52,7 @@ pub struct Access {
     /// The thread.
     pub thread: ThreadId,
     /// Where.
-    pub place: Place,
+    pub place: MemoryLocation,
     /// The memory order.
     pub order: Order,
     /// The value that memory holds there, before the access.
@@ -88,7 +89,7 @@ impl Clone for Memory {
     /// Keeps the allocations.
     fn clone_from(&mut self, other: &Memory) {
         self.sync.clone_from(&other.sync);
-        self.table.clone_from(&other.table);
+        self.histories.clone_from(&other.histories);
         (self.model, self.stores, self.latest) = (other.model, other.stores, other.latest);
     }
 }
@@ -96,7 +97,7 @@ impl Clone for Memory {
 impl Memory {
     /// Memory that follows this model.
     pub fn new(model: Model) -> Memory {
-        Memory { sync: Sync::default(), model, table: Table::default(), stores: 0, latest: None }
+        Memory { sync: Sync::default(), model, histories: LocationTable::default(), stores: 0, latest: None }
     }
 
     /// The model.
@@ -108,7 +109,7 @@ impl Memory {
     /// Begins an execution.
     pub fn begin(&mut self) {
         self.sync.begin();
-        self.table.clear();
+        self.histories.clear();
         self.stores = 0;
         self.latest = None;
     }
@@ -207,7 +208,7 @@ impl Memory {
 
     /// What is known of a stretch of memory no longer holds: the block was freed.
     pub fn forget(&mut self, memory: Range<usize>) {
-        self.table.forget(memory);
+        self.histories.remove_within(memory);
     }
 
     /// Whether reads see the newest store only, so that no other is of interest.
@@ -230,7 +231,8 @@ impl Memory {
     /// The history of a place, as far as it explains what memory holds.
     #[inline]
     fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
-        let (history, known) = self.table.find(place);
+        let (index, known) = self.histories.find_or_insert(place);
+        let history = &mut self.histories[index];
         if !known || history.newest() != held {
             self.stores += 1;
             let found = Stored { number: self.stores, value: held };
@@ -260,7 +262,7 @@ mod tests {
 
     #[test]
     fn stores_are_told_apart_by_their_numbers() {
-        let place = Place { address: 64, size: 4 };
+        let place = MemoryLocation { address: 64, size: 4 };
         let access =
             |held: u128| Access { thread: 0, place, order: Order::Relaxed, held, trust: Trust::Nothing };
         let mut memory = Memory::new(Model::Rc11);

@@ -4,10 +4,8 @@
 
 mod history;
 mod memory;
-mod table;
 
 #[cfg(test)]
 mod tests;
 
 pub use memory::{Access, Memory, StoreId, Touched, Trust};
-pub use table::Place;

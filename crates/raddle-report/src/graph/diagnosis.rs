@@ -1,6 +1,6 @@
 //! The diagnosis of a failing execution: its cycles, the happens-before edge that a data race lacks, and repairs for both.
 
-use super::axioms::{EventOrFence, HappensBefore, Strengthening};
+use super::axioms::{StrengthenedExecution, Strengthening};
 use super::cycle::{Cycle, PathEdges, Walk, WalkStep, po_pairs, shortest_cycles, shortest_path};
 use super::repair::{Repair, RepairGoal, repairs};
 use super::{Edge, Graph, acquires, releases};
@@ -39,20 +39,19 @@ pub(crate) fn diagnose(
     graph: &Graph,
     line: impl Fn(usize) -> Option<String>,
 ) -> Diagnosis {
-    let unchanged = Strengthening::default();
-    let hb = HappensBefore::with(graph, &unchanged);
+    let execution = StrengthenedExecution::of(graph, &Strengthening::default());
     let mut diagnosis = Diagnosis::default();
     let mut cycles = shortest_cycles(graph);
     cycles.sort_by_key(|cycle| cycle.steps.len());
     // A cycle that RC11 forbids as recorded is a mistake of the record: nothing follows from it.
-    cycles.retain(|cycle| !hb.forbids(&cycle.events()));
+    cycles.retain(|cycle| !execution.forbids(&cycle.events()));
     for cycle in cycles.into_iter().take(MAX_CYCLES) {
         let events = cycle.events();
         let repairs = repairs(graph, RepairGoal::Forbid(&events), &events, &cycle.po_pairs(), &line);
         diagnosis.cycles.push((cycle, repairs));
     }
     if let Some((first, second)) = racing_accesses(failure)
-        && !hb.orders(EventOrFence::Event(first), EventOrFence::Event(second))
+        && !execution.orders(first, second)
     {
         let path = shortest_path(graph, first, second, |_| true, PathEdges::PoRfSw);
         let steps = path.clone().unwrap_or_default();
@@ -62,17 +61,17 @@ pub(crate) fn diagnose(
         diagnosis.race = Some(Race { first, second, path, repairs });
     }
     for (cycle, _) in &diagnosis.cycles {
-        diagnosis.unsynchronised_reads.extend(unsynchronised_reads(&hb, &cycle.steps, Walk::Closed));
+        diagnosis.unsynchronised_reads.extend(unsynchronised_reads(&execution, &cycle.steps, Walk::Closed));
     }
     if let Some(path) = diagnosis.race.as_ref().and_then(|race| race.path.as_ref()) {
-        diagnosis.unsynchronised_reads.extend(unsynchronised_reads(&hb, path, Walk::Open));
+        diagnosis.unsynchronised_reads.extend(unsynchronised_reads(&execution, path, Walk::Open));
     }
     diagnosis
 }
 
 /// The reads of a walk that take no part in happens-before: the event before the write in program order does not happen before
 /// the event after the read.
-fn unsynchronised_reads(hb: &HappensBefore<'_>, steps: &[WalkStep], walk: Walk) -> Vec<usize> {
+fn unsynchronised_reads(execution: &StrengthenedExecution<'_>, steps: &[WalkStep], walk: Walk) -> Vec<usize> {
     let count = steps.len();
     let step = |at: usize| (walk == Walk::Closed || at < count).then(|| steps[at % count]);
     let mut reads = Vec::new();
@@ -87,7 +86,7 @@ fn unsynchronised_reads(hb: &HappensBefore<'_>, steps: &[WalkStep], walk: Walk) 
             Some((after, _)) if edge_after == Edge::Po => after,
             _ => read,
         };
-        if !hb.orders(EventOrFence::Event(before), EventOrFence::Event(after)) {
+        if !execution.orders(before, after) {
             reads.push(read);
         }
     }

@@ -8,8 +8,7 @@
 //! - [`linearise`](fn@linearise): the linear extension of the graph that is closest to an interleaving.
 //! - `scc`: the strongly connected components of po ∪ rf ∪ mo ∪ fr ∪ sw.
 //! - `cycle`: the shortest cycles of those relations, which no interleaving has.
-//! - `relation`: binary relations over a few events.
-//! - `axioms`: RC11's verdict on a set of events, for any assignment of memory orders.
+//! - `axioms`: RC11's verdict on a set of events, for any assignment of memory orders; the axioms are in `raddle_axioms`.
 //! - `repair`: the memory orders and fences that would have forbidden the execution.
 //! - `diagnosis`: cycles, races and repairs of one failure.
 //!
@@ -19,7 +18,6 @@ pub(crate) mod axioms;
 pub(crate) mod cycle;
 pub(crate) mod diagnosis;
 mod linearise;
-mod relation;
 pub(crate) mod repair;
 mod scc;
 
@@ -248,25 +246,6 @@ impl Effect {
         }
     }
 
-    /// The same effect with another memory order.
-    fn with(self, order: Order) -> Effect {
-        match self {
-            Effect::Load(_) => Effect::Load(order),
-            Effect::Store(_) => Effect::Store(order),
-            Effect::Rmw(_) => Effect::Rmw(order),
-            Effect::Fence(_) => Effect::Fence(order),
-            Effect::None => Effect::None,
-        }
-    }
-
-    fn acquires(self) -> bool {
-        !matches!(self, Effect::Store(_)) && self.order().is_some_and(acquires)
-    }
-
-    fn releases(self) -> bool {
-        !matches!(self, Effect::Load(_)) && self.order().is_some_and(releases)
-    }
-
     fn is_fence(self) -> bool {
         matches!(self, Effect::Fence(_))
     }
@@ -274,10 +253,10 @@ impl Effect {
 
 /// Whether a memory order includes acquire.
 fn acquires(order: Order) -> bool {
-    matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst)
+    raddle_axioms::acquires(order.into())
 }
 
 /// Whether a memory order includes release.
 fn releases(order: Order) -> bool {
-    matches!(order, Order::Release | Order::AcqRel | Order::SeqCst)
+    raddle_axioms::releases(order.into())
 }

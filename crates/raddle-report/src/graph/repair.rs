@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::axioms::{EventOrFence, HappensBefore, Strengthening};
+use super::axioms::{StrengthenedExecution, Strengthening};
 use super::{Effect, Graph, acquires, releases};
 use crate::failure::Order;
 
@@ -47,12 +47,10 @@ pub(crate) fn repairs(
 ) -> Vec<Repair> {
     let suffices = |changes: &[&Change]| {
         let strengthening = strengthening(changes);
-        let hb = HappensBefore::with(graph, &strengthening);
+        let execution = StrengthenedExecution::of(graph, &strengthening);
         match goal {
-            RepairGoal::Forbid(events) => hb.forbids(events),
-            RepairGoal::Order(first, second) => {
-                hb.orders(EventOrFence::Event(first), EventOrFence::Event(second))
-            }
+            RepairGoal::Forbid(events) => execution.forbids(events),
+            RepairGoal::Order(first, second) => execution.orders(first, second),
         }
     };
     let orders = stronger_orders(graph, events, &line);

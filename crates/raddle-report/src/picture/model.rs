@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::NoGraph;
 use crate::failure::{Action, Failure};
-use crate::graph::axioms::{EventOrFence, HappensBefore, Strengthening};
+use crate::graph::axioms::{StrengthenedExecution, Strengthening};
 use crate::graph::diagnosis::Diagnosis;
 use crate::graph::{Edge, Graph};
 use crate::narrative::calls::{Calls, Lines, calls};
@@ -167,12 +167,11 @@ impl Picture {
             let own: Vec<usize> = thread.iter().copied().filter(|event| drawn.contains(event)).collect();
             own.windows(2).for_each(|pair| self.add_arrow(drawn, pair[0], pair[1], ArrowKind::Po));
         }
-        let unchanged = Strengthening::default();
-        let hb = HappensBefore::with(graph, &unchanged);
+        let execution = StrengthenedExecution::of(graph, &Strengthening::default());
         for (number, node) in graph.nodes.iter().enumerate() {
             let is_of_thread = |event: usize| graph.nodes[event].thread == node.thread;
             if let Some(from) = node.rf.filter(|&from| !is_of_thread(from)) {
-                let synchronises = hb.orders(EventOrFence::Event(from), EventOrFence::Event(number));
+                let synchronises = execution.orders(from, number);
                 let kind = if synchronises { ArrowKind::RfSw } else { ArrowKind::Rf };
                 self.add_arrow(drawn, from, number, kind);
             }

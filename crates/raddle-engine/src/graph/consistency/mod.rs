@@ -12,3 +12,6 @@ pub(crate) mod preemption_bound;
 pub(super) mod rc11;
 pub(super) mod sc;
 pub(super) mod symmetry;
+
+#[cfg(test)]
+mod tests;

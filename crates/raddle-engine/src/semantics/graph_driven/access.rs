@@ -4,6 +4,7 @@ use super::refcounts::{count_apart, is_alone};
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::graph::event::{Access, NONE};
+use crate::location_table::MemoryLocation;
 use crate::model_checker::{Counting, Location, LockUse, Purpose};
 use crate::op::{Caller, Int, Order, Rmw};
 use crate::outcome::Outcome;
@@ -11,7 +12,6 @@ use crate::platform::global::GLOBAL;
 use crate::semantics::enter;
 use crate::site::Site;
 use crate::trace::Action;
-use crate::weak_memory::Place;
 
 /// The word at which a thread parks: somebody has woken the thread, or will find it parked.
 pub(super) const NOTIFIED: u32 = 1;
@@ -123,6 +123,6 @@ pub(super) fn action<T: Int>(place: *const T, access: Access, order: Order, read
 }
 
 #[inline(always)]
-pub(super) fn place_of<T>(location: *const T) -> Place {
-    Place { address: location.addr(), size: size_of::<T>() as u8 }
+pub(super) fn place_of<T>(location: *const T) -> MemoryLocation {
+    MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 }
 }

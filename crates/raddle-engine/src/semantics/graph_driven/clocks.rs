@@ -4,8 +4,8 @@
 use crate::detect::fault::AccessKind;
 use crate::execution::{Engine, Exploration, sites};
 use crate::graph::event::EventId;
+use crate::location_table::MemoryLocation;
 use crate::op::Caller;
-use crate::weak_memory::Place;
 
 impl Engine {
     /// The current thread has made an event of an execution graph.
@@ -20,7 +20,7 @@ impl Engine {
     }
 
     /// The current thread has made an atomic access that is the latest event of an execution graph.
-    pub(crate) fn accessed_along_graph(&mut self, place: Place, caller: Caller) {
+    pub(crate) fn accessed_along_graph(&mut self, place: MemoryLocation, caller: Caller) {
         let Some((event, time)) = self.exploration.detector.as_ref().and_then(|detector| detector.latest())
         else {
             return;

@@ -2,10 +2,10 @@
 
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
+use crate::location_table::MemoryLocation;
 use crate::op::{Effect, Pending, ThreadId};
 use crate::thread::{State, Wake};
 use crate::trace::{Action, SwitchReason};
-use crate::weak_memory::Place;
 
 /// Waits at a futex: see [`Semantics::futex_wait`](crate::semantics::Semantics::futex_wait).
 ///
@@ -20,7 +20,7 @@ pub(super) unsafe fn wait(
 ) -> Option<Wake> {
     let address = word.addr();
     engine.point(Pending { address, effect: Effect::Write });
-    engine.reach(Place { address, size: 4 }, AccessKind::AtomicRead);
+    engine.reach(MemoryLocation { address, size: 4 }, AccessKind::AtomicRead);
     // SAFETY: the caller's.
     let blocks = unsafe { word.read_volatile() } == expected;
     let now = engine.time();

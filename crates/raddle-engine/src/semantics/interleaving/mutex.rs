@@ -3,19 +3,19 @@
 
 use crate::detect::fault::AccessKind;
 use crate::execution::{Engine, Execution};
+use crate::location_table::MemoryLocation;
 use crate::op::{Effect, Order, Pending};
 use crate::semantics::unobserved::access_of;
 use crate::site::Site;
 use crate::thread::State;
 use crate::trace::{Action, SwitchReason};
-use crate::weak_memory::Place;
 
 /// The current thread locks the mutex at `word` by writing `new` to it, when the mutex is free.
 pub(super) fn lock(engine: &mut Engine, word: *mut u32, new: u32, order: Order) {
     let (address, size) = (word.addr(), size_of::<u32>() as u8);
-    engine.reach(Place { address, size }, AccessKind::AtomicWrite);
+    engine.reach(MemoryLocation { address, size }, AccessKind::AtomicWrite);
     engine.point_of_lock(word);
-    engine.reach(Place { address, size }, AccessKind::AtomicWrite);
+    engine.reach(MemoryLocation { address, size }, AccessKind::AtomicWrite);
     // SAFETY: the mutex of the current thread's call, which was reached.
     unsafe { word.write_volatile(new) };
     if engine.remembers() {

@@ -2,6 +2,11 @@
 //!
 //! After Lahav, Vafeiadis, Kang, Hur, Dreyer: "Repairing Sequential Consistency in C/C++11" (PLDI 2017), with the release
 //! sequences of C++20. A read-modify-write is one event that reads and writes.
+//!
+//! The axioms are written out here although [`raddle_axioms`] has them, too: happens-before of the memory under test and of that
+//! crate come from the same views. Only the algebra of relations is shared.
+
+use raddle_axioms::Relation;
 
 use crate::op::Order;
 
@@ -25,67 +30,12 @@ pub(super) struct Graph {
     pub(super) modification: Vec<Vec<usize>>,
 }
 
-/// A relation over up to 64 events: for each, the set of those it leads to.
-#[derive(Clone, Debug, PartialEq)]
-struct Relation(Vec<u64>);
-
-impl Relation {
-    fn new(size: usize, holds: impl Fn(usize, usize) -> bool) -> Relation {
-        let row = |a| (0..size).filter(|&b| holds(a, b)).fold(0, |row, b| row | 1u64 << b);
-        Relation((0..size).map(row).collect())
-    }
-
-    fn has(&self, a: usize, b: usize) -> bool {
-        self.0[a] >> b & 1 == 1
-    }
-
-    fn or(&self, other: &Relation) -> Relation {
-        Relation(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
-    }
-
-    fn then(&self, other: &Relation) -> Relation {
-        let follow = |&row: &u64| {
-            (0..other.0.len()).filter(|&b| row >> b & 1 == 1).fold(0, |reached, b| reached | other.0[b])
-        };
-        Relation(self.0.iter().map(follow).collect())
-    }
-
-    /// The transitive closure.
-    fn plus(&self) -> Relation {
-        let mut closure = self.clone();
-        loop {
-            let more = closure.or(&closure.then(&closure));
-            if more == closure {
-                return closure;
-            }
-            closure = more;
-        }
-    }
-
-    /// With every event leading to itself.
-    fn optional(&self) -> Relation {
-        self.or(&Relation::new(self.0.len(), |a, b| a == b))
-    }
-
-    fn is_irreflexive(&self) -> bool {
-        (0..self.0.len()).all(|a| !self.has(a, a))
-    }
-
-    fn is_acyclic(&self) -> bool {
-        self.plus().is_irreflexive()
-    }
-
-    fn only(&self, holds: impl Fn(usize, usize) -> bool) -> Relation {
-        Relation::new(self.0.len(), |a, b| self.has(a, b) && holds(a, b))
-    }
-}
-
 impl Graph {
     /// The first axiom that the graph breaks.
     pub(super) fn broken_axiom(&self) -> Option<&'static str> {
         let events = &self.events;
         let size = events.len();
-        let relation = |holds: &dyn Fn(usize, usize) -> bool| Relation::new(size, holds);
+        let relation = |holds: &dyn Fn(usize, usize) -> bool| Relation::of(size, holds);
         let is_fence = |a: usize| events[a].location.is_none();
         let same_location = |a: usize, b: usize| !is_fence(a) && events[a].location == events[b].location;
         let place = |a: usize| {
@@ -118,10 +68,10 @@ impl Graph {
             .only(|a, b| events[a].reads.is_some() && is_fence(b))
             .or(&relation(&|a, b| a == b && events[a].reads.is_some()))
             .only(|_, b| events[b].order.acquires());
-        let sequence = rf.only(|_, b| is_rmw(b)).plus().optional();
+        let sequence = rf.only(|_, b| is_rmw(b)).transitive().optional();
         let sw = releasing.then(&sequence).then(&rf).then(&acquiring);
-        let hb = po.or(&sw).plus();
-        let eco = rf.or(&co).or(&fr).plus();
+        let hb = po.or(&sw).transitive();
+        let eco = rf.or(&co).or(&fr).transitive();
         if !hb.is_irreflexive() || !hb.then(&eco).is_irreflexive() {
             return Some("coherence");
         }

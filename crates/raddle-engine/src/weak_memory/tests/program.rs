@@ -7,10 +7,11 @@ use proptest::prelude::*;
 
 use super::axioms::{Event, Graph};
 use crate::happens_before::Model;
+use crate::location_table::MemoryLocation;
 use crate::op::Order::{self, *};
 use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::weak_memory::{Access, Memory, Place, Trust};
+use crate::weak_memory::{Access, Memory, Trust};
 
 /// One step of a thread. Every store writes a value of its own: the number of its step, from 1.
 #[derive(Clone, Copy, Debug)]
@@ -263,8 +264,8 @@ fn id(thread: usize) -> ThreadId {
     1 + 3 * thread as ThreadId
 }
 
-fn place(location: usize) -> Place {
-    Place { address: 0x1000 + location * 8, size: 8 }
+fn place(location: usize) -> MemoryLocation {
+    MemoryLocation { address: 0x1000 + location * 8, size: 8 }
 }
 
 fn permutations(values: &[u128]) -> Vec<Vec<u128>> {
