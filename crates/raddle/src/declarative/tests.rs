@@ -1,5 +1,7 @@
 //! The parts of declarative tests against their definitions, without any engine.
 
+mod waiting;
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::Mutex;
 

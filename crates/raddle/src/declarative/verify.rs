@@ -204,8 +204,11 @@ struct Seen {
     /// The step that each call is in.
     open: Vec<Option<usize>>,
     /// Calls that wait when nothing can happen any more.
-    waiting: Vec<(CallId, u32, bool)>,
+    waiting: Vec<WaitingCall>,
 }
+
+/// A call that waits when nothing can happen any more, and whether it has suspended after its request.
+type WaitingCall = (CallId, u32, bool);
 
 struct SeenStep {
     call: usize,
@@ -364,16 +367,16 @@ impl Seen {
         Told { history, steps }
     }
 
-    /// The history, and after it that the calls which wait do so rightly.
-    fn history_at_rest(&self, calls: Calls<'_>, plan: &Plan, halves: bool) -> Told {
+    /// The history, and after it that these calls, of those which wait, do so rightly.
+    fn history_at_rest(&self, calls: Calls<'_>, plan: &Plan, halves: bool, waiting: &[WaitingCall]) -> Told {
         let mut told = self.history(calls, plan, halves, |_| false);
-        if !self.waiting.is_empty() {
+        if !waiting.is_empty() {
             let history = &mut told.history;
             let end = history.operations().iter().filter_map(Operation::returned_at).max().unwrap_or(0) + 1;
             history.push(Operation {
                 process: 0,
                 call: end,
-                input: Input::AtRest(self.waiting.as_slice().into()),
+                input: Input::AtRest(waiting.into()),
                 outcome: Outcome::Returned { output: Output::AtRest, at: end + 1 },
             });
             told.steps.push(None);
@@ -406,7 +409,7 @@ impl Seen {
 }
 
 /// The calls that wait when nothing can happen any more.
-fn waiting_calls(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Vec<(CallId, u32, bool)> {
+fn waiting_calls(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Vec<WaitingCall> {
     let may_wait = |operation: usize| subject.operations[operation].may_suspend();
     let progress = log.progress(plan.len());
     let calls = plan.calls().zip(progress).enumerate();
@@ -449,17 +452,22 @@ fn decide(
         verdict != Ok(false)
     };
     let calls = Calls { model: &learnt.model, ids: &learnt.calls };
-    if is_right(&seen.history_at_rest(calls, plan, false)) {
+    if is_right(&seen.history_at_rest(calls, plan, false, &seen.waiting)) {
         return Verdict::Right;
     }
     // Two halves for each step explain more, and take longer.
     let halves = learnt.calls.iter().any(|&call| learnt.model.is_future(call));
-    if halves && is_right(&seen.history_at_rest(calls, plan, true)) {
+    if halves && is_right(&seen.history_at_rest(calls, plan, true, &seen.waiting)) {
         return Verdict::Right;
     }
-    if let Some(&(_, ticket, _)) = seen.waiting.first()
+    if let Some(first) = seen.waiting.first()
         && is_right(&seen.history(calls, plan, halves, |_| false))
     {
+        // Not every call that waits could go on. If each may wait in some order, but not all in the same one, any is to blame.
+        let mut could_go_on = |call: &&WaitingCall| {
+            !is_right(&seen.history_at_rest(calls, plan, halves, std::slice::from_ref(*call)))
+        };
+        let &(_, ticket, _) = seen.waiting.iter().find(&mut could_go_on).unwrap_or(first);
         return Verdict::LostWakeUp(ticket as usize);
     }
     if let Some(first) = first_panic
@@ -481,7 +489,8 @@ fn reasons(
     seen: &Seen,
     order: Order,
 ) -> Vec<String> {
-    let told = seen.history_at_rest(Calls { model: &learnt.model, ids: &learnt.calls }, plan, false);
+    let calls = Calls { model: &learnt.model, ids: &learnt.calls };
+    let told = seen.history_at_rest(calls, plan, false, &seen.waiting);
     let history = &told.history;
     let checker = Checker::new().contract(contract).search_only();
     let report = match order {
