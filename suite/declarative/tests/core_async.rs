@@ -266,7 +266,7 @@ fn notifying_one_where_all_are_needed_is_found() {
 #[test]
 fn a_custom_scenario_may_wait_for_ever_where_the_specification_does() {
     let scenario = Scenario::new().thread([call("take", ())]).thread([call("take", ())]);
-    let test = buffer::<true>().engine(|explorer| explorer.also(Also::SpuriousWakeUps));
+    let test = buffer::<true>().explorer(|explorer| explorer.also(Also::SpuriousWakeUps));
     let coverage = test.scenario(scenario).iterations(0).run();
     assert!(coverage.scenarios[0].complete, "{coverage}");
 }
