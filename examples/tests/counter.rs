@@ -1,7 +1,7 @@
 //! The simplest test: list the operations, and let the object itself, called by one thread, say what is correct.
 
 use examples::counter::{Counter, RacyCounter};
-use raddle::{Declared, Kind};
+use raddle::{Kind, TestDefinition};
 
 #[derive(Default)]
 struct CounterTest(Counter);

@@ -1,7 +1,7 @@
 //! Operations that only one thread may call at a time belong to a group.
 
 use examples::spsc_queue::SpscQueue;
-use raddle::{Declared, Kind};
+use raddle::{Kind, TestDefinition};
 
 #[derive(Default)]
 struct SpscQueueTest(SpscQueue<2>);

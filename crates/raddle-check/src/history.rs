@@ -12,14 +12,6 @@ pub enum Outcome<O> {
     },
     /// Nobody knows: it may have taken effect at any time after its call, may still do so, or never will.
     Unknown,
-    /// It was still waiting when the history ended. A model without waiting takes it as [`Unknown`](Outcome::Unknown);
-    /// a [blocking](crate::dual) one has to say that it must wait.
-    Suspended,
-    /// It waited and gave up at time `at`. A model without waiting takes it as [`Unknown`](Outcome::Unknown).
-    Cancelled {
-        /// When.
-        at: u64,
-    },
 }
 
 /// One call on the object, with its outcome.
@@ -40,7 +32,7 @@ impl<I, O> Operation<I, O> {
     pub fn output(&self) -> Option<&O> {
         match &self.outcome {
             Outcome::Returned { output, .. } => Some(output),
-            Outcome::Unknown | Outcome::Suspended | Outcome::Cancelled { .. } => None,
+            Outcome::Unknown => None,
         }
     }
 
@@ -48,15 +40,7 @@ impl<I, O> Operation<I, O> {
     pub fn returned_at(&self) -> Option<u64> {
         match self.outcome {
             Outcome::Returned { at, .. } => Some(at),
-            Outcome::Unknown | Outcome::Suspended | Outcome::Cancelled { .. } => None,
-        }
-    }
-
-    /// When it returned or was cancelled, if it did or was.
-    pub fn ended_at(&self) -> Option<u64> {
-        match self.outcome {
-            Outcome::Returned { at, .. } | Outcome::Cancelled { at } => Some(at),
-            Outcome::Unknown | Outcome::Suspended => None,
+            Outcome::Unknown => None,
         }
     }
 }
@@ -108,30 +92,9 @@ impl<I, O> History<I, O> {
     /// If there is no such operation or it has returned before.
     pub fn respond(&mut self, index: usize, output: O) {
         let at = self.tick();
-        self.end(index, Outcome::Returned { output, at });
-    }
-
-    /// Records that operation `index` waited and was cancelled now.
-    ///
-    /// # Panics
-    /// If there is no such operation or it has ended before.
-    pub fn cancel(&mut self, index: usize) {
-        let at = self.tick();
-        self.end(index, Outcome::Cancelled { at });
-    }
-
-    /// Records that operation `index` waits and will do so for ever: nothing happens any more.
-    ///
-    /// # Panics
-    /// If there is no such operation or it has ended before.
-    pub fn suspend(&mut self, index: usize) {
-        self.end(index, Outcome::Suspended);
-    }
-
-    fn end(&mut self, index: usize, outcome: Outcome<O>) {
         let operation = &mut self.operations[index];
         assert!(matches!(operation.outcome, Outcome::Unknown), "operation {index} has returned before");
-        operation.outcome = outcome;
+        operation.outcome = Outcome::Returned { output, at };
     }
 
     /// Records a crash of the whole system now; see [`Contract::Durable`](crate::Contract::Durable).
@@ -145,7 +108,7 @@ impl<I, O> History<I, O> {
     /// # Panics
     /// If it returns before it is called.
     pub fn push(&mut self, operation: Operation<I, O>) {
-        let last = operation.ended_at().unwrap_or(operation.call);
+        let last = operation.returned_at().unwrap_or(operation.call);
         assert!(
             last >= operation.call,
             "an operation returns at {last}, before its call at {}",

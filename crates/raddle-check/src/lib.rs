@@ -24,7 +24,6 @@
 //! - [`Checker`]: one history, with all options: [`Contract`], [`Ties`], [`Limits`].
 //! - [`Verifier`]: a great many small histories of one model.
 //! - [`Stream`]: a history while it happens.
-//! - [`dual`]: objects whose operations may have to wait.
 //! - [`model`]: the trait, and the built-in models. [`format`](mod@format): histories in files.
 //! - [`explain`]: reports as text, JSON and a page.
 //!
@@ -35,7 +34,6 @@ mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod contract;
-pub mod dual;
 mod engine;
 pub mod explain;
 #[cfg(feature = "formats")]

@@ -84,9 +84,6 @@ pub struct Violation {
     pub summary: String,
     /// The longest ways to order the operations before nothing fits any more.
     pub attempts: Vec<PartialOrder>,
-    /// Operations of a [blocking](crate::dual) object that stay suspended though they may go on. If there are any, all
-    /// that ended is explained, by the only attempt.
-    pub lost_wake_ups: Vec<usize>,
 }
 
 /// Some operations in an order that the model allows, which cannot be continued.
@@ -94,26 +91,10 @@ pub struct Violation {
 pub struct PartialOrder {
     /// The operations, first to last.
     pub order: Vec<usize>,
-    /// What each of them does there; empty if all are [whole](Phase::Whole). An operation that waits has several places.
-    pub phases: Vec<Phase>,
     /// The states after the last of them, in words; as many as are worth showing.
     pub states: Vec<String>,
     /// The operations that time would allow next.
     pub rejected: Vec<Rejection>,
-}
-
-/// What an operation does at one place of an order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
-    /// All it does.
-    #[default]
-    Whole,
-    /// It has to wait, or to wait again.
-    Suspended,
-    /// It goes on after it waited, and returns.
-    Resumed,
-    /// It gives up waiting.
-    Cancelled,
 }
 
 /// An operation that could come next in a [`PartialOrder`], but for the model or what follows.
@@ -140,22 +121,8 @@ pub enum Method {
     TwoOrders,
     /// Depth-first search over the sets of operations that may come next.
     Sets,
-    /// Depth-first search over requests and follow-ups.
-    Dual,
     /// Nothing had to be decided.
     Nothing,
-}
-
-impl Phase {
-    /// What it is called in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Phase::Whole => "at once",
-            Phase::Suspended => "waits",
-            Phase::Resumed => "goes on",
-            Phase::Cancelled => "is cancelled",
-        }
-    }
 }
 
 impl fmt::Display for Progress {
@@ -176,7 +143,6 @@ impl fmt::Display for Method {
             Method::Chains => f.write_str("chain search"),
             Method::TwoOrders => f.write_str("two-order search"),
             Method::Sets => f.write_str("set search"),
-            Method::Dual => f.write_str("dual search"),
             Method::Nothing => f.write_str("definition"),
         }
     }

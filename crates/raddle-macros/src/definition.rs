@@ -29,7 +29,7 @@ const KNOWN: &[Known] = &[
     Known::new("obstruction_free", Takes::Nothing),
     Known::new("lock_free", Takes::Value("1000")),
     Known::new("minimize", Takes::Value("false")),
-    Known::new("engine", Takes::Value("|explorer| explorer.max_steps(1_000_000)")),
+    Known::new("explorer", Takes::Value("|explorer| explorer.max_steps(1_000_000)")),
     Known::repeated("scenario", Takes::Value("raddle::Scenario::new().thread([..]).thread([..])")),
 ];
 

@@ -41,7 +41,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let function = function(definition);
     quote! {
         #(#conditions)*
-        impl ::raddle::Declared for #object {
+        impl ::raddle::TestDefinition for #object {
             fn test() -> ::raddle::Test<Self> {
                 ::raddle::Test::new(|| #init)
                     #(#operations)*
@@ -66,7 +66,7 @@ fn function(definition: &Definition) -> Option<TokenStream> {
         #(#attributes)*
         #[::core::prelude::v1::test]
         fn #name() {
-            <#object as ::raddle::Declared>::test().#run;
+            <#object as ::raddle::TestDefinition>::test().#run;
         }
     })
 }

@@ -2,13 +2,12 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
+use raddle_options::Values;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{
     Attribute, Error, Expr, ExprLit, ExprRange, Ident, Lit, LitStr, Meta, RangeLimits, Result, Token, Type,
 };
-
-use crate::words;
 
 /// What a setting takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,8 +176,12 @@ fn value(takes: Takes, name: &Ident, value: Expr) -> Result<Expr> {
     }
 }
 
+/// The duration as an expression, in the spelling of `RADDLE_BUDGET`.
 fn duration(text: &LitStr) -> Result<Expr> {
-    let Some(duration) = words::duration(&text.value()) else {
+    let mut values = Values::default();
+    let budget = raddle_options::find("RADDLE_BUDGET").expect("the table of options has a budget");
+    let parsed = budget.set(&mut values, budget.variable, &text.value()).ok().and(values.budget);
+    let Some(duration) = parsed else {
         return Err(Error::new(text.span(), "use a time such as `500ms`, `10s` or `2m`"));
     };
     let (seconds, nanoseconds) = (duration.as_secs(), duration.subsec_nanos());

@@ -1,6 +1,4 @@
-//! Words in one spelling that are needed in another.
-
-use std::time::Duration;
+//! Names of types as names of functions.
 
 /// `CounterTest` as `counter_test`.
 pub(crate) fn snake_case(name: &str) -> String {
@@ -19,21 +17,6 @@ pub(crate) fn snake_case(name: &str) -> String {
     snake
 }
 
-/// `10s` as a duration. The same spellings as `RADDLE_BUDGET` has.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-    let (number, unit) = text.split_at(digits);
-    let number: f64 = number.parse().ok()?;
-    let seconds = match unit {
-        "ms" => number / 1000.0,
-        "s" => number,
-        "m" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,17 +33,6 @@ mod tests {
             ("Odd_Name", "odd_name"),
         ] {
             assert_eq!(snake_case(camel), snake);
-        }
-    }
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("10s"), Some(Duration::from_secs(10)));
-        assert_eq!(duration("1.5s"), Some(Duration::from_millis(1500)));
-        assert_eq!(duration("200ms"), Some(Duration::from_millis(200)));
-        assert_eq!(duration("2m"), Some(Duration::from_secs(120)));
-        for wrong in ["10", "", "s", "ten s", "10 parsecs", "1.2.3s"] {
-            assert_eq!(duration(wrong), None, "{wrong}");
         }
     }
 }

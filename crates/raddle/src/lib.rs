@@ -59,29 +59,24 @@
 //! assert_eq!(report.outcomes.keys().collect::<Vec<_>>(), [&1]);
 //! ```
 
-mod auto;
 mod build;
+mod closure;
 mod declarative;
 mod explain;
 mod explorer;
-mod fault;
-mod holders;
-mod links;
 mod operation;
 pub mod options;
-mod promise;
-mod record;
+mod output;
 mod replay;
 mod report;
-mod resume;
-mod scenario;
+mod search;
 mod suppress;
 mod symmetry;
 
-pub use auto::Ran;
 pub use declarative::generate::{self, Arbitrary, ThreadId};
 pub use declarative::{
-    Arguments, Call, Coverage, Covered, Declared, Earlier, Mode, Operation, Scenario, Spec, Test, call,
+    Arguments, Call, Coverage, Earlier, Mode, Operation, Scenario, ScenarioCoverage, Spec, Test,
+    TestDefinition, call,
 };
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
@@ -90,5 +85,6 @@ pub use raddle_check::{Contract, Relaxation};
 pub use raddle_macros::{Arbitrary, test};
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;
+pub use search::summary::SearchSummary;
 pub use suppress::Suppressed;
 pub use symmetry::symmetric;

@@ -89,13 +89,22 @@ const AUTO_BUDGET: Duration = Duration::from_secs(30);
 const EXECUTIONS: u64 = 10_000;
 
 impl Options {
-    /// How many executions may be made, and how long that may take. Either alone decides, if it was asked for.
-    pub(crate) fn effort(&self) -> (u64, Option<Duration>) {
-        match (self.executions, self.budget) {
+    /// The number of executions and the time that the search may take. Either alone decides, if it was asked for.
+    pub(crate) fn effort(&self) -> Effort {
+        let (executions, time) = match (self.executions, self.budget) {
             (None, None) if self.strategy == Strategy::Auto => (u64::MAX, Some(AUTO_BUDGET)),
             (None, None) => (EXECUTIONS, None),
             (executions, budget) => (executions.unwrap_or(u64::MAX), budget),
-        }
+        };
+        Effort { executions, time }
+    }
+
+    /// The same options with another effort.
+    pub(crate) fn with_effort(&self, Effort { executions, time }: Effort) -> Options {
+        let mut options = self.clone();
+        options.executions = Some(executions);
+        options.budget = time;
+        options
     }
 
     /// The memory model: the one that was asked for, or what suits the strategy.
@@ -150,6 +159,10 @@ mod tests {
 
     use super::*;
 
+    fn effort(executions: u64, time: Option<Duration>) -> Effort {
+        Effort { executions, time }
+    }
+
     #[track_caller]
     fn overridden(variables: &[(&str, &str)]) -> Result<Options, String> {
         let mut options = Options::default();
@@ -168,16 +181,16 @@ mod tests {
         let mut options = Options::from(Values { executions: Some(7), ..Values::default() });
         let budget = ("RADDLE_BUDGET".to_owned(), "1.5s".to_owned());
         options.override_by(std::iter::once(budget)).unwrap();
-        assert_eq!(options.effort(), (u64::MAX, Some(Duration::from_millis(1500))));
+        assert_eq!(options.effort(), effort(u64::MAX, Some(Duration::from_millis(1500))));
         let both = overridden(&[("RADDLE_EXECUTIONS", "7"), ("RADDLE_BUDGET", "1s")]).unwrap();
-        assert_eq!(both.effort(), (7, Some(Duration::from_secs(1))));
+        assert_eq!(both.effort(), effort(7, Some(Duration::from_secs(1))));
     }
 
     #[test]
     fn what_nobody_chose_suits_the_strategy() {
-        assert_eq!(overridden(&[]).unwrap().effort(), (u64::MAX, Some(AUTO_BUDGET)));
-        assert_eq!(overridden(&[("RADDLE_STRATEGY", "pos")]).unwrap().effort(), (EXECUTIONS, None));
-        assert_eq!(overridden(&[("RADDLE_EXECUTIONS", "7")]).unwrap().effort(), (7, None));
+        assert_eq!(overridden(&[]).unwrap().effort(), effort(u64::MAX, Some(AUTO_BUDGET)));
+        assert_eq!(overridden(&[("RADDLE_STRATEGY", "pos")]).unwrap().effort(), effort(EXECUTIONS, None));
+        assert_eq!(overridden(&[("RADDLE_EXECUTIONS", "7")]).unwrap().effort(), effort(7, None));
         assert!(find("RADDLE_BUDGET").unwrap().default.contains(&format!("{}s", AUTO_BUDGET.as_secs())));
         assert!(find("RADDLE_EXECUTIONS").unwrap().default.contains(&EXECUTIONS.to_string()));
     }

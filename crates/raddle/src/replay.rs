@@ -1,22 +1,24 @@
-//! Replays of failure files, and what is said when an execution cannot be repeated.
+//! Replays of failure files.
 
 use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use raddle_engine::execution::Backend;
-use raddle_engine::exploration::Found;
 use raddle_engine::strategy::Scripted;
-use raddle_engine::trace::{Event, Trace};
+use raddle_engine::trace::Trace;
 use raddle_engine::{Config, Judge, Outcome, Schedule, Search};
 use raddle_options::{list, paths};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind, render};
 
 use crate::build;
-use crate::explain::explain;
-use crate::explorer::{TRACE_LIMIT, classifier, namer, style};
+use crate::explain::{self, explain};
 use crate::options::{Allocation, Also, Memory, is_on};
+use crate::output::style;
+use crate::search::attempt::TRACE_LIMIT;
+use crate::search::classifier::{classifier, namer};
+use crate::search::reproduce::{self, Identity, around, reproduces};
 use crate::suppress::{Suppressed, suppress};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
@@ -38,7 +40,7 @@ impl Request {
         self.parse(self.failure.found_by.memory.as_deref(), Memory::Sc, "a memory model")
     }
 
-    /// What happened to freed memory when the failure was found.
+    /// The treatment of freed memory with which the failure was found.
     pub(crate) fn allocation(&self) -> Allocation {
         self.parse(
             self.failure.found_by.allocation.as_deref(),
@@ -47,12 +49,12 @@ impl Request {
         )
     }
 
-    /// What else could happen when the failure was found.
+    /// The extra behaviours with which the failure was found.
     pub(crate) fn also(&self) -> Vec<Also> {
         self.failure.found_by.also.as_deref().and_then(|also| list(also).ok()).unwrap_or_default()
     }
 
-    /// The code that was known to count references.
+    /// The code that was declared to count references when the failure was found.
     pub(crate) fn reference_counts(&self) -> Vec<String> {
         self.failure.found_by.reference_counts.iter().flat_map(|counts| paths(counts)).collect()
     }
@@ -68,7 +70,7 @@ impl Request {
     }
 }
 
-/// What `RADDLE_REPLAY` asks for. A file that cannot be used ends the process with one sentence.
+/// The failure that `RADDLE_REPLAY` names. A file that cannot be used ends the process with one sentence.
 pub(crate) fn requested() -> Option<&'static Request> {
     static REQUEST: OnceLock<Option<Request>> = OnceLock::new();
     let request = REQUEST.get_or_init(|| {
@@ -79,20 +81,8 @@ pub(crate) fn requested() -> Option<&'static Request> {
     request.as_ref()
 }
 
-/// Replays a failure, says how it went, and ends the process.
+/// Replays a failure file, prints the result, and ends the process. `decorate` adds what the test knows and the engine does not.
 pub(crate) fn replay(
-    request: &Request,
-    config: &Config,
-    suppressed: &[Suppressed],
-    at: &Location<'_>,
-    run: &mut dyn FnMut(),
-    judge: &mut Judge<'_>,
-) -> ! {
-    replay_with(request, config, suppressed, at, run, judge, &|_| ())
-}
-
-/// [`replay`], for those who know more about the failure than the engine.
-pub(crate) fn replay_with(
     request: &Request,
     config: &Config,
     suppressed: &[Suppressed],
@@ -115,16 +105,10 @@ pub(crate) fn replay_with(
             ),
         );
     }
-    let schedule = Schedule {
-        threads: recorded.schedule.0.clone(),
-        mo_offsets: recorded.look_back.0.clone(),
-        counts: recorded.counts.0.clone(),
-        fair_since: recorded.fair_since,
-        random: recorded.random,
-    };
+    let schedule = reproduce::schedule(recorded);
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier(config));
     search.suppress(|| suppress(suppressed, None));
-    // How it ends decides what is recorded; under a debugger it is made only once.
+    // The outcome decides which events are recorded. Under a debugger the execution is made only once.
     let trace = match config.backend {
         Backend::Coroutines => {
             let found = search.rerun(&schedule, run, judge);
@@ -135,63 +119,34 @@ pub(crate) fn replay_with(
     let limit_time = recorded.kind == Kind::TimeLimit;
     let (found, trace) = search.replay(&schedule, run, judge, trace, namer(), limit_time);
     drop(search);
-    match found.outcome {
-        Outcome::Passed => {
-            end(PASSED, "the replay passed: this build does not fail under the recorded schedule")
-        }
-        Outcome::Diverged { choice } => end(DIVERGED, &diverged(recorded, choice, &trace)),
-        _ => {}
+    if found.outcome == Outcome::Passed {
+        end(PASSED, "the replay passed: this build does not fail under the recorded schedule");
+    }
+    if explain::kind(&found.outcome).is_none() {
+        let choice = match found.outcome {
+            Outcome::Diverged { choice } => choice,
+            _ => common_choices(&found.schedule.threads, recorded),
+        };
+        end(DIVERGED, &diverged(recorded, choice, &trace));
     }
     let mut failure = explain(&found, &trace, program.as_ref(), build::test_name(at));
     decorate(&mut failure);
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
-    let inexact = matches!(failure.kind, Kind::TimeLimit | Kind::StackOverflow | Kind::Livelock);
-    let as_long = failure.trace.events.len() == recorded.trace.events.len();
-    let same = failure.kind == recorded.kind && (as_long || inexact);
     let text = render(&failure, style(), Some(&request.path));
-    match same {
-        true => end(REPRODUCED, &text),
-        false => {
-            let choice =
-                failure.schedule.0.iter().zip(&recorded.schedule.0).take_while(|(a, b)| a == b).count();
-            end(DIVERGED, &format!("{text}\n{}", diverged(recorded, choice, &trace)))
-        }
+    if reproduces(&Identity::of_failure(recorded), &Identity::of_failure(&failure)) {
+        end(REPRODUCED, &text);
     }
+    let choice = common_choices(&found.schedule.threads, recorded);
+    end(DIVERGED, &format!("{text}\n{}", diverged(recorded, choice, &trace)))
 }
 
-/// What to say when an execution that has just failed ends differently when it is made again.
-pub(crate) fn explain_divergence(
-    found: &Found,
-    second: &Found,
-    second_trace: &Trace,
-    third: &Found,
-    third_trace: &Trace,
-) -> String {
-    let parted = second_trace.events.iter().zip(&third_trace.events).position(|(a, b)| a != b);
-    let streams = match parted {
-        Some(at) => format!(
-            "two replays part at event {at}:\n{}\n  --- and ---\n{}",
-            around(&second_trace.events, at),
-            around(&third_trace.events, at)
-        ),
-        None => format!("the last events of the replay:\n{}", around(&second_trace.events, usize::MAX)),
-    };
-    format!(
-        "raddle: this test is not deterministic, so nothing can be said about it: execution {} ended with {:?} after {} \
-         events, and with {:?} after {} and {:?} after {} when it was repeated under the same schedule. \
-         Something it depends on is neither rolled back nor controlled: files, the network, the environment, another OS \
-         thread, or uninitialised memory. Try isolation `fork`.\n{streams}",
-        found.execution + 1,
-        found.outcome,
-        found.steps,
-        second.outcome,
-        second.steps,
-        third.outcome,
-        third.steps,
-    )
+/// The number of choices that a replay has in common with the recorded execution.
+fn common_choices(threads: &[u16], recorded: &Failure) -> usize {
+    threads.iter().zip(&recorded.schedule.0).take_while(|(now, then)| now == then).count()
 }
 
+/// The message for a replay that parted from the recorded execution.
 fn diverged(recorded: &Failure, choice: usize, trace: &Trace) -> String {
     let kept = &recorded.trace.events;
     let parted = kept
@@ -208,12 +163,6 @@ fn diverged(recorded: &Failure, choice: usize, trace: &Trace) -> String {
         old.join("\n"),
         around(&trace.events, parted)
     )
-}
-
-fn around(events: &[Event], at: usize) -> String {
-    let at = at.min(events.len());
-    let shown = &events[at.saturating_sub(3)..(at + 3).min(events.len())];
-    shown.iter().map(|event| format!("  T{} {:?}", event.thread, event.action)).collect::<Vec<_>>().join("\n")
 }
 
 fn end(code: i32, text: &str) -> ! {

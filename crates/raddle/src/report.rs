@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::auto::Ran;
+use crate::search::summary::SearchSummary;
 use crate::suppress::Suppressed;
 
 /// What was explored, and what the closure returned.
@@ -19,7 +19,8 @@ pub struct Report<T> {
     /// [`preemptions`](crate::Explorer::preemptions) asked for. If there are none, the bound did not matter.
     pub exceeded: u64,
     /// Whether every execution within the bounds was made: whether the search is [`exhausted`](Self::exhausted) and nothing is
-    /// [left out](Self::left_out).
+    /// [left out](Self::left_out). The bound is that of [`preemptions`](crate::Explorer::preemptions);
+    /// [`Strategy::Bounded`](crate::Strategy::Bounded) is complete only if nothing lies beyond its bound.
     pub complete: bool,
     /// Whether an exhaustive search came to its end: whether all was made that it tries.
     pub exhausted: bool,
@@ -39,7 +40,7 @@ pub struct Report<T> {
     /// The seed that makes the same search again.
     pub seed: u64,
     /// The searches that [`Strategy::Auto`](crate::Strategy::Auto) chose, in order; none for other strategies.
-    pub searches: Vec<Ran>,
+    pub searches: Vec<SearchSummary>,
     /// What was asked not to be reported, and how often it was seen.
     pub suppressed: Vec<Suppressed>,
 }

@@ -266,7 +266,7 @@ fn notifying_one_where_all_are_needed_is_found() {
 #[test]
 fn a_custom_scenario_may_wait_for_ever_where_the_specification_does() {
     let scenario = Scenario::new().thread([call("take", ())]).thread([call("take", ())]);
-    let test = buffer::<true>().engine(|explorer| explorer.also(Also::SpuriousWakeUps));
+    let test = buffer::<true>().explorer(|explorer| explorer.also(Also::SpuriousWakeUps));
     let coverage = test.scenario(scenario).iterations(0).run();
     assert!(coverage.scenarios[0].complete, "{coverage}");
 }
@@ -326,4 +326,87 @@ fn a_future_that_is_served_before_it_has_noticed_that_it_must_wait_is_right() {
         .iterations(20)
         .executions(3000);
     test.run();
+}
+
+/// A semaphore that serves those who wait in the order in which they came, however many permits each of them wants.
+#[derive(Default)]
+struct Fair {
+    state: Mutex<Line>,
+}
+
+#[derive(Default)]
+struct Line {
+    free: usize,
+    next: u64,
+    waiting: VecDeque<(u64, usize, Waker)>,
+}
+
+impl Fair {
+    fn release(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.free += 1;
+        if let Some((_, wanted, waker)) = state.waiting.front()
+            && *wanted <= state.free
+        {
+            waker.wake_by_ref();
+        }
+    }
+
+    async fn acquire(&self, wanted: usize) {
+        let mut ticket = None;
+        poll_fn(|context| {
+            let mut state = self.state.lock().unwrap();
+            let mine = *ticket.get_or_insert_with(|| {
+                let mine = state.next;
+                state.next += 1;
+                state.waiting.push_back((mine, wanted, context.waker().clone()));
+                mine
+            });
+            if state.waiting[0].0 != mine || state.free < wanted {
+                return Poll::Pending;
+            }
+            state.free -= wanted;
+            state.waiting.pop_front();
+            if let Some((_, wanted, waker)) = state.waiting.front()
+                && *wanted <= state.free
+            {
+                waker.wake_by_ref();
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
+fn fair() -> Test<Fair> {
+    let (two, one) = (call("acquire", (2usize,)), call("acquire", (1usize,)));
+    let scenario = Scenario::new().init([call("release", ())]).thread([two]).thread([one]);
+    Test::new(Fair::default)
+        .operation("release", |semaphore: &Fair| semaphore.release())
+        .with(Operation::future_with_args(
+            "acquire",
+            (generate::int(1..=2),),
+            async |semaphore: &Fair, wanted: usize| semaphore.acquire(wanted).await,
+        ))
+        .operations_per_thread(2)
+        .before(1)
+        .scenario(scenario)
+        .iterations(10)
+        .executions(2000)
+}
+
+#[test]
+fn a_call_that_waits_behind_another_by_specification_is_right() {
+    fair().run();
+}
+
+#[test]
+fn a_call_that_waits_behind_another_without_need_is_a_lost_wake_up() {
+    let spec = Spec::new(|| 0usize)
+        .operation("release", |free: &mut usize| *free += 1)
+        .blocking("acquire", |free: &mut usize, wanted: usize| {
+            free.checked_sub(wanted).map(|left| *free = left)
+        });
+    let failure = fails(fair().spec(spec), Kind::LostWakeUp);
+    assert!(failure.message.contains("acquire(1)"), "{}", failure.message);
 }

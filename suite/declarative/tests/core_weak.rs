@@ -52,7 +52,7 @@ impl Stack {
 }
 
 fn weak<T: Send + Sync + 'static>(test: Test<T>) -> Test<T> {
-    test.engine(|explorer| explorer.memory(Memory::Rc11)).strategy(Strategy::Random)
+    test.explorer(|explorer| explorer.memory(Memory::Rc11)).strategy(Strategy::Random)
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn published<const ORDERED: bool>() -> Test<Published<ORDERED>> {
 
 #[test]
 fn what_only_a_weak_memory_shows_is_found() {
-    published::<false>().engine(|explorer| explorer.memory(Memory::Sc)).run();
+    published::<false>().explorer(|explorer| explorer.memory(Memory::Sc)).run();
     let failure = fails(weak(published::<false>()), Kind::IncorrectResults);
     let scenario = failure.scenario.unwrap();
     let calls: usize = scenario.parallel.iter().map(Vec::len).sum();
@@ -143,9 +143,9 @@ fn all_executions_of_small_scenarios_are_made() {
             counter.store(seen + 1, SeqCst);
             seen
         });
-        let lost = lost.strategy(Strategy::Exhaustive).engine(move |explorer| explorer.memory(memory));
+        let lost = lost.strategy(Strategy::Exhaustive).explorer(move |explorer| explorer.memory(memory));
         fails(lost, Kind::IncorrectResults);
-        let coverage = test().engine(move |explorer| explorer.memory(memory)).run();
+        let coverage = test().explorer(move |explorer| explorer.memory(memory)).run();
         assert_eq!(coverage.complete(), 8, "{coverage}");
     }
 }

@@ -72,7 +72,7 @@ fn an_operation_that_comes_too_late_is_seen() {
         .spec(spec);
     let scenario = Scenario::new().thread([call("set", (1u32,))]).thread([call("get", ())]);
     let test = only(test, scenario).strategy(Strategy::Exhaustive);
-    fails(test.engine(|explorer| explorer.memory(Memory::Sc)), Kind::IncorrectResults);
+    fails(test.explorer(|explorer| explorer.memory(Memory::Sc)), Kind::IncorrectResults);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_data_race_is_found() {
             .mode(Mode::ModelChecking)
     };
     fails(test(), Kind::DataRace);
-    test().engine(|explorer| explorer.suppress(["*a_data_race_is_found*"])).iterations(5).run();
+    test().explorer(|explorer| explorer.suppress(["*a_data_race_is_found*"])).iterations(5).run();
 }
 
 /// Objects of two words whose operations are random accesses: each right or wrong by chance.
@@ -164,7 +164,7 @@ fn the_verdict_is_that_of_all_interleavings() {
             };
             only(test, scenario)
                 .strategy(strategy)
-                .engine(|explorer| explorer.memory(Memory::Sc))
+                .explorer(|explorer| explorer.memory(Memory::Sc))
                 .minimize(false)
                 .executions(3_000_000)
                 .try_run()

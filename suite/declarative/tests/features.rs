@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use raddle::{Declared, Kind};
+use raddle::{Kind, TestDefinition};
 
 /// An operation that no scenario calls twice.
 #[derive(Default)]

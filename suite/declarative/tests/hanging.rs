@@ -247,7 +247,7 @@ fn waits_when_it_is_alone() {
     .operation("receive", |channel: &Channel| channel.1.lock().unwrap().recv().ok())
     .scenario(scenario)
     .iterations(0)
-    .engine(|explorer| explorer.time_limit(std::time::Duration::from_millis(300)))
+    .explorer(|explorer| explorer.time_limit(std::time::Duration::from_millis(300)))
     .run();
 }
 

@@ -19,7 +19,7 @@ use raddle_check::model::priority_queue::{PriorityQueue, PriorityQueueOp};
 use raddle_check::model::queue::{Queue, QueueOp};
 use raddle_check::model::register::{Register, RegisterOp};
 use raddle_check::model::stack::{Stack, StackOp};
-use raddle_check::{Checker, Contract, History, Limits, Model, Relaxation, Report, Value, Verifier, dual};
+use raddle_check::{Checker, Contract, History, Limits, Model, Relaxation, Report, Value, Verifier};
 use workload::{Random, key_values, simulate, simulate_with, spoil_one};
 
 fn main() {
@@ -261,18 +261,4 @@ fn verifiers() {
         let name = format!("6 on a queue, {contract} ({} known)", verifier.remembered());
         row(&name, histories.len(), &verdict(accepted), &cost);
     }
-    let queue = dual::Guarded::new(Vec::new(), |queue: &mut Vec<Value>, op: &QueueOp| match op {
-        QueueOp::Enqueue(value) => {
-            queue.push(value.clone());
-            Some(Value::Nil)
-        }
-        _ if queue.is_empty() => Some(Value::Nil),
-        _ => Some(queue.remove(0)),
-    });
-    let mut verifier = dual::Verifier::new(queue, Contract::Linearizable);
-    let (accepted, cost) = measure(|| {
-        histories.iter().filter(|history| verifier.verify(history) == Ok(dual::Answer::Accepted)).count()
-    });
-    let name = format!("6 on a blocking queue ({} known)", verifier.remembered());
-    row(&name, histories.len(), &verdict(accepted), &cost);
 }

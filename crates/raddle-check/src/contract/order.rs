@@ -2,8 +2,6 @@
 
 use super::{Contract, quiescent};
 use crate::engine::mask::{Mask, Words};
-use crate::history::Operation;
-use crate::timeline::Ties;
 
 /// For each operation, those that have to come before it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,20 +25,8 @@ impl Precedence {
         Precedence { before: (0..count).map(row).collect() }
     }
 
-    /// Whether the contract asks for nothing but an order that the model allows and that extends some other one.
-    pub(crate) fn is_all_of(contract: Contract) -> bool {
-        matches!(
-            contract,
-            Contract::Linearizable
-                | Contract::StrictlySerializable
-                | Contract::Sequential
-                | Contract::Serializable
-                | Contract::Quiescent
-        )
-    }
-
-    /// The order that such a contract asks for, if `in_time(i, j)` is what counts as real time and `in_program(i, j)` as
-    /// the order within a process.
+    /// The order that a contract asks for, if `in_time(i, j)` is what counts as real time and `in_program(i, j)` as the order
+    /// within a process. None of a contract that asks for more than an order that the model allows and that extends another one.
     pub(crate) fn of_contract(
         contract: Contract,
         count: usize,
@@ -100,22 +86,4 @@ impl Precedence {
         sizes.iter_mut().for_each(|size| *size = cuts.partition_point(|cut| cut <= size));
         sizes
     }
-}
-
-/// Whether `a` is over before `b` is called.
-pub(crate) fn precedes<I, O>(a: &Operation<I, O>, b: &Operation<I, O>, ties: Ties) -> bool {
-    let Some(end) = a.ended_at() else { return false };
-    match ties {
-        Ties::Concurrent => end < b.call,
-        // Of two that take no time, neither can come first.
-        Ties::Ordered => end <= b.call && !(a.call == end && b.call == end && b.ended_at() == Some(end)),
-    }
-}
-
-/// Whether the same process called `a` before `b`; `i` and `j` are their places in the history.
-pub(crate) fn is_program_order<I, O>(
-    (i, a): (usize, &Operation<I, O>),
-    (j, b): (usize, &Operation<I, O>),
-) -> bool {
-    a.process == b.process && (a.call, i) < (b.call, j)
 }

@@ -1,6 +1,6 @@
 //! The gist of a rejection, small enough to stand in a larger report.
 
-use crate::verdict::{Phase, Report, Verdict};
+use crate::verdict::{Report, Verdict};
 
 /// The order that comes closest to explaining a history, and where it ends. Operations are indices into the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +11,6 @@ pub struct Closest {
     pub order: Vec<Place>,
     /// What could come next but does not fit; if nothing is listed, it is the end of the history that does not.
     pub stuck: Vec<Stuck>,
-    /// Operations that stay suspended though they may go on. If there are any, `order` explains all that ended.
-    pub lost_wake_ups: Vec<usize>,
 }
 
 /// An operation in its place.
@@ -20,8 +18,6 @@ pub struct Closest {
 pub struct Place {
     /// The operation.
     pub operation: usize,
-    /// What it does here.
-    pub phase: Phase,
     /// The state after it, in words; absent if the order is so long that its beginning does not matter.
     pub state: Option<String>,
 }
@@ -67,18 +63,12 @@ pub fn closest(report: &Report) -> Option<Closest> {
         Verdict::Violation(violation) => Some(violation),
         _ => None,
     })?;
-    let mut closest = Closest {
-        summary: violation.summary.clone(),
-        order: Vec::new(),
-        stuck: Vec::new(),
-        lost_wake_ups: violation.lost_wake_ups.clone(),
-    };
+    let mut closest = Closest { summary: violation.summary.clone(), order: Vec::new(), stuck: Vec::new() };
     let Some(attempt) = violation.attempts.first() else { return Some(closest) };
     let without_state = attempt.order.len().saturating_sub(attempt.states.len());
     closest.order = (0..attempt.order.len())
         .map(|at| Place {
             operation: attempt.order[at],
-            phase: attempt.phases.get(at).copied().unwrap_or_default(),
             state: at.checked_sub(without_state).map(|at| attempt.states[at].clone()),
         })
         .collect();
@@ -116,14 +106,7 @@ pub(super) fn why_not(fits: bool, expected: &[String]) -> String {
 impl Closest {
     /// The gist in at most `most` lines, though never fewer than four; `describe` names operations.
     pub fn lines(&self, most: usize, describe: impl Fn(usize) -> String) -> Vec<String> {
-        let place = |place: &Place| {
-            let text = describe(place.operation);
-            let text = match place.phase {
-                Phase::Whole => text,
-                phase => format!("{text}: {}", phase.word()),
-            };
-            (text, place.state.clone())
-        };
+        let place = |place: &Place| (describe(place.operation), place.state.clone());
         let stuck = |stuck: &Stuck| format!("  {}  ({})", describe(stuck.operation), stuck.why());
         // Two lines of heading; what does not fit may have a third of the rest.
         let room = most.max(4) - 2;
@@ -132,10 +115,9 @@ impl Closest {
         let room = room - stuck.len();
         let hidden = if all.len() > room { all.len() + 1 - room } else { 0 };
 
-        let mut lines = vec![match (all.is_empty(), self.lost_wake_ups.is_empty()) {
-            (true, true) => "no operation can be the first:".to_owned(),
-            (_, false) => "this order explains what ended:".to_owned(),
-            (false, true) => "this order fits:".to_owned(),
+        let mut lines = vec![match all.is_empty() {
+            true => "no operation can be the first:".to_owned(),
+            false => "this order fits:".to_owned(),
         }];
         if hidden > 0 {
             lines.push(format!("  … {hidden} before"));
@@ -145,13 +127,12 @@ impl Closest {
             Some(state) => format!("  {text:<width$}  => {state}"),
             None => format!("  {text}"),
         }));
-        let heading = match (self.lost_wake_ups.len(), stuck.len()) {
+        let heading = match stuck.len() {
             // There is nothing before it.
-            (0, _) if all.is_empty() => None,
-            (_, 0) => None,
-            (1.., _) => Some("but nothing wakes:"),
-            (0, 1) => Some("but then this does not:"),
-            (0, _) => Some("but then none of these does:"),
+            _ if all.is_empty() => None,
+            0 => None,
+            1 => Some("but then this does not:"),
+            _ => Some("but then none of these does:"),
         };
         lines.extend(heading.map(str::to_owned));
         lines.extend(stuck);

@@ -59,7 +59,6 @@ pub(crate) fn violation<M: Model>(
         core: core.iter().map(|&op| indices[op]).collect(),
         summary,
         attempts: orders,
-        lost_wake_ups: Vec::new(),
     }
 }
 
@@ -152,7 +151,6 @@ fn partial_order<M: Model>(
         rejected: rejected.collect(),
         states: states_along(problem, &attempt.order, state),
         order: attempt.order.clone(),
-        phases: Vec::new(),
     }
 }
 

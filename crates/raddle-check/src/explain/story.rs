@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::dual::{self, Blocking};
 use crate::history::{self, History};
 use crate::model::Model;
 use crate::verdict::{self, Report, Verdict};
@@ -72,9 +71,6 @@ pub struct Violation {
     pub core: Vec<usize>,
     /// The longest orders that fit.
     pub attempts: Vec<Attempt>,
-    /// Operations that stay suspended though they may go on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost_wake_ups: Vec<usize>,
 }
 
 /// An order that fits as far as it goes.
@@ -82,9 +78,6 @@ pub struct Violation {
 pub struct Attempt {
     /// The operations, first to last.
     pub order: Vec<usize>,
-    /// What each does there; empty if each does all it does at once.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<&'static str>,
     /// The states after the last of them.
     pub states: Vec<String>,
     /// What could come next.
@@ -137,20 +130,6 @@ impl Story {
         story.telling(mentioned, history, lines, |op| model.describe(&op.input, op.output()))
     }
 
-    /// Tells a report about a history of an object whose operations may wait.
-    pub fn blocking<B: Blocking>(
-        name: &str,
-        contract: &str,
-        report: &Report,
-        history: &History<B::Input, B::Output>,
-        spec: &B,
-        lines: &[u64],
-    ) -> Story {
-        let story = Story::untold(name, contract, report, history);
-        let all = (0..history.operations().len()).collect();
-        story.telling(all, history, lines, |op| dual::describe(spec, op))
-    }
-
     /// The story with every operation of the history, as the page shows it.
     pub fn with_all<M: Model>(
         self,
@@ -165,7 +144,7 @@ impl Story {
     /// The story without its operations.
     fn untold<I, O>(name: &str, contract: &str, report: &Report, history: &History<I, O>) -> Story {
         let events = |part: &verdict::Part| {
-            let ends = |&op: &usize| 1 + usize::from(history.operations()[op].ended_at().is_some());
+            let ends = |&op: &usize| 1 + usize::from(history.operations()[op].returned_at().is_some());
             part.operations.iter().map(ends).sum()
         };
         Story {
@@ -191,7 +170,7 @@ impl Story {
                 index,
                 process: operation.process,
                 call: operation.call,
-                returned: operation.ended_at(),
+                returned: operation.returned_at(),
                 text: describe(operation),
                 line: lines.get(index).copied(),
             };
@@ -207,7 +186,6 @@ impl Story {
         for (_, violation) in self.violations() {
             mentioned.extend(violation.operation);
             mentioned.extend(&violation.core);
-            mentioned.extend(&violation.lost_wake_ups);
             for attempt in &violation.attempts {
                 mentioned.extend(&attempt.order);
                 mentioned.extend(attempt.next.iter().map(|next| next.operation));
@@ -256,7 +234,6 @@ impl Violation {
         };
         let attempt = |order: &verdict::PartialOrder| Attempt {
             order: order.order.clone(),
-            phases: order.phases.iter().map(|phase| phase.word()).collect(),
             states: order.states.clone(),
             next: order.rejected.iter().map(next).collect(),
         };
@@ -267,7 +244,6 @@ impl Violation {
             events,
             core: violation.core.clone(),
             attempts: violation.attempts.iter().map(attempt).collect(),
-            lost_wake_ups: violation.lost_wake_ups.clone(),
         }
     }
 }

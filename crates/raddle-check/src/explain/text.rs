@@ -77,7 +77,6 @@ fn render_violation(out: &mut String, story: &Story, part: &Part, violation: &Vi
     for (number, attempt) in violation.attempts.iter().enumerate() {
         out.push('\n');
         let longest = match number {
-            0 if !violation.lost_wake_ups.is_empty() => "The order that explains the rest",
             0 => "The longest order that fits",
             _ => "Another order that fits",
         };
@@ -94,14 +93,8 @@ fn render_attempt(out: &mut String, story: &Story, attempt: &Attempt) {
     if attempt.order.is_empty() {
         line(out, format_args!("    none: no operation can be the first"));
     }
-    let place = |at: usize| {
-        let text = describe(&story.operations[&attempt.order[at]]);
-        match attempt.phases.get(at) {
-            None | Some(&"at once") => text,
-            Some(phase) => format!("{text}: {phase}"),
-        }
-    };
-    let shown: Vec<String> = (hidden..attempt.order.len()).map(place).collect();
+    let shown: Vec<String> =
+        attempt.order[hidden..].iter().map(|operation| describe(&story.operations[operation])).collect();
     let width = shown.iter().map(|text| text.chars().count()).max().unwrap_or(0);
     let without_state = shown.len().saturating_sub(attempt.states.len());
     let skipped = attempt.states.len().saturating_sub(shown.len());

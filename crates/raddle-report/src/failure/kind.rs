@@ -10,10 +10,10 @@ pub enum Kind {
     Panic,
     /// All unfinished threads are blocked.
     Deadlock,
-    /// All running threads spin in loops whose condition no thread can change.
+    /// All running threads spin in loops whose condition no thread can change, or the execution does not end although every thread
+    /// that can go on does. Files of older versions call the latter `step-limit`.
+    #[serde(alias = "step-limit")]
     Livelock,
-    /// The execution exceeded the limit of events.
-    StepLimit,
     /// The execution, or one step of it, exceeded the limit of time.
     TimeLimit,
     /// A thread was running when the closure returned.

@@ -13,7 +13,6 @@ pub(super) fn headline(failure: &Failure, page: &mut Page) {
         Kind::Panic => "panic",
         Kind::Deadlock => "deadlock",
         Kind::Livelock => "livelock",
-        Kind::StepLimit => "step limit reached",
         Kind::TimeLimit => "time limit reached",
         Kind::ThreadLeak => "thread leak",
         Kind::Crash => "crash",

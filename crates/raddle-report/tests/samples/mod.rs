@@ -499,14 +499,10 @@ pub(crate) fn five_threads() -> Failure {
 
 /// A thread that counts for a long time.
 pub(crate) fn long_trace() -> Failure {
-    let mut sample = Sample::new(
-        "spin::limit",
-        Kind::StepLimit,
-        "the execution made 100,000 events, and the limit is 100,000",
-    )
-    .thread(Some("main"), ThreadEnd::Runnable)
-    .thread(None, ThreadEnd::Runnable)
-    .omitted(99_000);
+    let mut sample = Sample::new("spin::limit", Kind::TimeLimit, "the execution did not end in time")
+        .thread(Some("main"), ThreadEnd::Runnable)
+        .thread(None, ThreadEnd::Runnable)
+        .omitted(99_000);
     for step in 0..1000_u32 {
         let thread = step / 3 % 2;
         let stack = format!("spin::limit::{{closure}} tests/spin.rs:{}", 10 + step % 3);

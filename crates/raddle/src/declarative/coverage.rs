@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use raddle_check::Contract;
 
-use crate::auto::Ran;
 use crate::options::{Allocation, Memory};
+use crate::search::summary::SearchSummary;
 
 /// What was tried, and that nothing failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
     /// The scenarios, in the order in which they were tried.
-    pub scenarios: Vec<Covered>,
+    pub scenarios: Vec<ScenarioCoverage>,
     /// How long it took.
     pub elapsed: Duration,
     /// The seed that makes the same scenarios again.
@@ -25,7 +25,7 @@ pub struct Coverage {
 /// What was tried of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Covered {
+pub struct ScenarioCoverage {
     /// The scenario in one line.
     pub scenario: String,
     /// Executions by model checking.
@@ -34,20 +34,20 @@ pub struct Covered {
     /// [`Strategy::Auto`](crate::Strategy::Auto), under each memory model.
     pub complete: bool,
     /// The searches that made them.
-    pub searches: Vec<Ran>,
+    pub searches: Vec<SearchSummary>,
     /// Executions on real threads.
     pub stress: u64,
     /// What the executions kept.
     pub contract: Contract,
 }
 
-impl Covered {
+impl ScenarioCoverage {
     /// How many executions there are under a memory model, if all of them were made.
     ///
     /// Under sequential consistency, executions count as different if threads see each other's writes in another order, or if
     /// another operation ended before another began. Under RC11, only what is seen counts, and which read saw which write.
     pub fn all(&self, memory: Memory) -> Option<u64> {
-        let all = |ran: &&Ran| {
+        let all = |ran: &&SearchSummary| {
             let quarantine = ran.allocation == Allocation::Quarantine;
             ran.is_exhaustive() && ran.preemptions.is_none() && ran.memory == memory && quarantine
         };
@@ -98,13 +98,13 @@ fn plural(count: usize) -> &'static str {
 }
 
 /// `all 24 executions of this scenario are linearizable (sc 14, rc11 10): [push(1)] || [pop()]`
-impl Display for Covered {
+impl Display for ScenarioCoverage {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let searches: Vec<String> = match self.complete {
             true if self.models().next().is_some() => {
                 self.models().map(|(memory, all)| format!("{memory} {all}")).collect()
             }
-            _ => self.searches.iter().map(Ran::to_string).collect(),
+            _ => self.searches.iter().map(SearchSummary::to_string).collect(),
         };
         let all = if self.complete { "all " } else { "" };
         write!(f, "{all}{} executions of this scenario {}", self.claimed(), kept(self.contract))?;
@@ -122,7 +122,7 @@ impl Display for Coverage {
         write!(f, "{scenarios} scenario{}", plural(scenarios))?;
         if complete > 0 {
             let covered = self.scenarios.iter().filter(|covered| covered.complete);
-            let all: u64 = covered.map(Covered::claimed).sum();
+            let all: u64 = covered.map(ScenarioCoverage::claimed).sum();
             let which = if complete == scenarios { "them".to_owned() } else { complete.to_string() };
             write!(f, ": all {all} executions of {which} {}", kept(self.contract))?;
         }

@@ -6,26 +6,30 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use raddle_check::Contract;
-use raddle_engine::exploration::turn;
+use raddle_engine::exploration::{Effort, turn};
 use raddle_engine::platform::global::GLOBAL;
 use raddle_report::{Failure, Kind};
 
-use super::coverage::{Coverage, Covered};
+use super::coverage::{Coverage, ScenarioCoverage};
 use super::generation::{Generation, Size};
-use super::machine::{Demands, Effort, Machine, Wrong};
+use super::judge::Demands;
+use super::machine::{FailingExecution, Machine, with_effort};
 use super::minimise::minimise;
 use super::mistakes;
 use super::persist::{self, Regressions};
 use super::quiet::quietly;
+use super::report::describe_stressed;
 use super::scenario::{Plan, Scenario};
 use super::spec::Specification;
-use super::stress::{self, Stressed};
+use super::stress::{self, StressFailure, Stressed};
 use super::subject::Subject;
 use super::test::Mode;
 use super::verify::Verification;
 use crate::Explorer;
-use crate::explorer::{next_exploration, override_by_environment, say};
 use crate::options::{Memory, Strategy};
+use crate::output::say;
+use crate::search::config::override_by_environment;
+use crate::search::exploration::Exploration;
 use crate::{build, replay};
 
 /// Everything that a test says.
@@ -70,7 +74,6 @@ pub(crate) fn run(
         "raddle: strategy `exhaustive` cannot tell whether operations wait for each other: use `bounded` with `obstruction_free` and \
          `lock_free`"
     );
-    let owned = build::owns_process();
     if !GLOBAL.instrumented.get() && definition.mode != Mode::Stress {
         say_stress_only();
     }
@@ -81,16 +84,14 @@ pub(crate) fn run(
     }
     let machine = Machine {
         subject,
-        at,
         demands: definition.demands,
-        owned,
-        exploration: next_exploration(),
+        exploration: Exploration::begin(at, None),
         verification: RefCell::new(verification),
         options,
     };
     let given: Vec<_> = custom.iter().flat_map(Plan::calls).cloned().collect();
     if let Some(request) = replay::requested()
-        && request.failure.found_by.exploration == machine.exploration
+        && request.failure.found_by.exploration == machine.exploration.number
         && let Some(scenario) = &request.failure.scenario
         && let Some(plan) = persist::plan(subject, scenario, &given)
     {
@@ -194,8 +195,8 @@ impl Runner<'_> {
             if self.stresses(&plan) && !self.is_out_of_time(false) {
                 let stressed = self.stress(&plan, self.stress_effort(covered.complete));
                 covered.stress = stressed.executions;
-                if let Some(wrong) = stressed.wrong {
-                    return Err(self.fail_stressed(plan, wrong));
+                if let Some(failure) = stressed.failure {
+                    return Err(self.fail_stressed(plan, failure));
                 }
             }
         }
@@ -215,9 +216,9 @@ impl Runner<'_> {
     }
 
     /// Model checks a scenario.
-    fn cover(&mut self, plan: &Plan) -> Result<Covered, Box<Failure>> {
+    fn cover(&mut self, plan: &Plan) -> Result<ScenarioCoverage, Box<Failure>> {
         let effort = Effort { executions: self.definition.executions, time: self.time_left() };
-        let mut covered = Covered {
+        let mut covered = ScenarioCoverage {
             scenario: plan.text(&self.definition.subject),
             executions: 0,
             complete: false,
@@ -227,21 +228,22 @@ impl Runner<'_> {
         };
         if self.model_checks() {
             let searched = self.machine.search(plan, effort);
-            covered.executions = searched.searches.iter().map(|ran| ran.executions).sum();
-            covered.complete = searched.complete;
+            covered.executions = searched.report.executions;
+            covered.complete = searched.report.complete;
             covered.searches = searched.searches;
-            if let Some(wrong) = searched.wrong {
-                return Err(self.fail(plan.clone(), wrong));
+            if let Some(failing) = searched.failure {
+                return Err(self.fail(plan.clone(), failing));
             }
         }
         Ok(covered)
     }
 
-    fn stress(&mut self, plan: &Plan, effort: stress::Effort) -> Stressed {
-        let stressed = stress::stress(&self.definition.subject, plan, &mut self.stressed, effort);
+    fn stress(&mut self, plan: &Plan, effort: Effort) -> Stressed {
+        let patience = self.machine.options.time_limit;
+        let stressed = stress::stress(&self.definition.subject, plan, &mut self.stressed, effort, patience);
         if stressed.stuck {
             // Threads are left that nobody can end: memory is no longer ours alone.
-            self.machine.owned = false;
+            self.machine.exploration.owned = false;
             self.stuck = true;
         }
         stressed
@@ -259,43 +261,41 @@ impl Runner<'_> {
     }
 
     /// Beside model checking, stress is an addition, the more so where that was complete; by itself, it is all there is.
-    fn stress_effort(&self, complete: bool) -> stress::Effort {
+    fn stress_effort(&self, complete: bool) -> Effort {
         let most = match (self.model_checks(), complete) {
             (true, true) => BESIDE / 4,
             (true, false) => BESIDE,
             (false, _) => ALONE,
         };
-        stress::Effort {
-            executions: self.definition.executions,
-            time: self.time_left().map_or(most, |left| left.min(most)),
-            patience: self.machine.options.time_limit,
-        }
+        let time = self.time_left().map_or(most, |left| left.min(most));
+        Effort { executions: self.definition.executions, time: Some(time) }
     }
 
     /// What failed on real threads is searched for on virtual ones, which can tell how it came about.
-    fn fail_stressed(&mut self, plan: Plan, wrong: stress::Wrong) -> Box<Failure> {
+    fn fail_stressed(&mut self, plan: Plan, failure: StressFailure) -> Box<Failure> {
         if self.model_checks() {
             let effort = Effort { executions: 4 * self.definition.executions.max(10_000), time: None };
             // Only the same: what real threads left in memory may lead to other failures.
-            let found = self.machine.search(&plan, effort).wrong;
-            if let Some(found) = found.filter(|found| same_class(found.kind, wrong.kind)) {
+            let found = self.machine.search(&plan, effort).failure;
+            if let Some(found) = found.filter(|found| same_class(found.kind, failure.kind)) {
                 return self.fail(plan, found);
             }
         }
-        let kind = wrong.kind;
+        let kind = failure.kind;
         let begin = Instant::now();
-        let (plan, wrong) = match self.definition.minimize && !self.stuck {
-            true => minimise(&self.definition.subject, plan, wrong, |candidate| {
+        let (plan, failure) = match self.definition.minimize && !self.stuck {
+            true => minimise(&self.definition.subject, plan, failure, |candidate| {
                 // Whether a candidate fails is a matter of luck: none is tried for long, and not too many.
                 if begin.elapsed() > MINIMISING || self.stuck {
                     return None;
                 }
-                let effort = stress::Effort { executions: 20_000, time: BESIDE, ..self.stress_effort(false) };
-                self.stress(candidate, effort).wrong.filter(|wrong| wrong.kind == kind)
+                let effort = Effort { executions: 20_000, time: Some(BESIDE) };
+                self.stress(candidate, effort).failure.filter(|failure| failure.kind == kind)
             }),
-            false => (plan, wrong),
+            false => (plan, failure),
         };
-        let mut failure = self.machine.describe_stressed(&plan, &wrong);
+        let Machine { subject, options, exploration, .. } = &self.machine;
+        let mut failure = describe_stressed(subject, &plan, options, exploration, &failure);
         failure.file = failure.write_new(&build::failures_directory()).ok();
         Box::new(failure)
     }
@@ -306,41 +306,42 @@ impl Runner<'_> {
     }
 
     /// Makes a failure small and says all about it.
-    fn fail(&self, plan: Plan, wrong: Wrong) -> Box<Failure> {
-        let kind = wrong.kind;
+    fn fail(&self, plan: Plan, failing: FailingExecution) -> Box<Failure> {
+        let kind = failing.kind;
         // What fails in a large scenario after some executions should fail in a small one after not many more.
-        let executions = (4 * (wrong.execution + 1)).clamp(2000, self.definition.executions.max(2000));
+        let executions =
+            (4 * (failing.found.execution + 1)).clamp(2000, self.definition.executions.max(2000));
         let effort = Effort { executions, time: None };
-        let found_by = wrong.found_by.clone();
-        let (plan, wrong) = match self.definition.minimize {
-            true => minimise(&self.definition.subject, plan, wrong, |candidate| {
-                // What found it finds it again.
-                let options = effort.of(&found_by);
-                self.machine.search_once(candidate, &options).wrong.filter(|wrong| wrong.kind == kind)
+        let options = with_effort(&failing.options, effort);
+        let (plan, failing) = match self.definition.minimize {
+            true => minimise(&self.definition.subject, plan, failing, |candidate| {
+                // The search that found the failure finds it again.
+                let searched = self.machine.search_once(candidate, &options);
+                searched.failure.filter(|failing| failing.kind == kind)
             }),
-            false => (plan, wrong),
+            false => (plan, failing),
         };
-        let wrong = self.as_interleaving(&plan, wrong);
-        let refining = Effort { executions: 2 * (wrong.execution + 1) + 500, time: None };
-        let wrong = match self.definition.minimize {
-            true => self.machine.refine(&plan, wrong, refining),
-            false => wrong,
+        let failing = self.as_interleaving(&plan, failing);
+        let refining = Effort { executions: 2 * (failing.found.execution + 1) + 500, time: None };
+        let failing = match self.definition.minimize {
+            true => self.machine.refine(&plan, failing, refining),
+            false => failing,
         };
-        let mut failure = self.machine.report(&plan, &wrong);
+        let mut failure = self.machine.report(&plan, &failing);
         failure.file = failure.write_new(&build::failures_directory()).ok();
         Box::new(failure)
     }
 
     /// What was found among execution graphs is searched for among interleavings with few changes of thread, which are easier to
     /// follow.
-    fn as_interleaving(&self, plan: &Plan, wrong: Wrong) -> Wrong {
-        if wrong.found_by.strategy != Strategy::Exhaustive || wrong.found_by.memory() != Memory::Sc {
-            return wrong;
+    fn as_interleaving(&self, plan: &Plan, failing: FailingExecution) -> FailingExecution {
+        if failing.options.strategy != Strategy::Exhaustive || failing.options.memory() != Memory::Sc {
+            return failing;
         }
         let effort = Effort { executions: self.definition.executions.max(2000), time: None };
-        let mut options = effort.of(&wrong.found_by);
+        let mut options = with_effort(&failing.options, effort);
         options.strategy = Strategy::Bounded(usize::MAX);
-        let found = self.machine.search_once(plan, &options).wrong;
-        found.filter(|found| found.kind == wrong.kind).unwrap_or(wrong)
+        let found = self.machine.search_once(plan, &options).failure;
+        found.filter(|found| found.kind == failing.kind).unwrap_or(failing)
     }
 }

@@ -15,6 +15,7 @@ use std::task::Wake;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use raddle_engine::exploration::Effort;
 use raddle_report::failure::Kind;
 
 use super::history::{Log, Note};
@@ -25,27 +26,18 @@ use super::subject::{Object, Subject};
 use super::value::Answer;
 use super::verify::{Order, Verdict, Verification};
 
-/// How long to go on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    pub(crate) executions: u64,
-    pub(crate) time: Duration,
-    /// How long a batch may take until its threads count as stuck.
-    pub(crate) patience: Duration,
-}
-
-/// What stress of a plan came to.
+/// The result of stressing a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Stressed {
     pub(crate) executions: u64,
-    pub(crate) wrong: Option<Wrong>,
-    /// Threads are left that never end; they use the subject.
+    pub(crate) failure: Option<StressFailure>,
+    /// Whether threads are left that never end, and that use the subject.
     pub(crate) stuck: bool,
 }
 
-/// A wrong execution.
+/// An execution on real threads that failed.
 #[derive(Clone, Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct StressFailure {
     pub(crate) kind: Kind,
     pub(crate) message: String,
     pub(crate) results: Vec<Option<String>>,
@@ -64,12 +56,14 @@ pub(crate) fn is_possible(subject: &Subject, plan: &Plan) -> bool {
     })
 }
 
-/// Executes the plan on real threads until something is wrong or the effort is spent.
+/// Executes the plan on real threads until an execution fails or the effort is spent. A batch that takes longer than `patience` is
+/// stuck.
 pub(crate) fn stress(
     subject: &Subject,
     plan: &Plan,
     verification: &mut Verification<'_>,
     effort: Effort,
+    patience: Duration,
 ) -> Stressed {
     verification.begin_plan();
     let begin = Instant::now();
@@ -78,15 +72,15 @@ pub(crate) fn stress(
     let workers = Workers::start(subject, &Arc::new(plan.clone()));
     let mut stressed = Stressed::default();
     let mut untimed = false;
-    while stressed.executions < effort.executions && begin.elapsed() < effort.time {
+    while stressed.executions < effort.executions && effort.time.is_none_or(|time| begin.elapsed() < time) {
         let timed = !untimed || !verification.knows_program_order();
         untimed = timed;
-        let Some(logs) = workers.batch(timed, effort.patience) else {
-            stressed.wrong = Some(Wrong {
+        let Some(logs) = workers.batch(timed, patience) else {
+            stressed.failure = Some(StressFailure {
                 kind: Kind::TimeLimit,
                 message: format!(
                     "operations did not return within {:?} on real threads: they wait for each other, or loop for ever",
-                    effort.patience
+                    patience
                 ),
                 results: Vec::new(),
                 reasons: Vec::new(),
@@ -100,8 +94,8 @@ pub(crate) fn stress(
         for log in logs {
             let execution = stressed.executions;
             stressed.executions += 1;
-            if let Some(wrong) = quietly(|| judge(subject, plan, verification, &log, order, execution)) {
-                stressed.wrong = Some(wrong);
+            if let Some(failure) = quietly(|| judge(subject, plan, verification, &log, order, execution)) {
+                stressed.failure = Some(failure);
                 workers.join();
                 return stressed;
             }
@@ -118,21 +112,21 @@ fn judge(
     log: &Log,
     order: Order,
     execution: u64,
-) -> Option<Wrong> {
-    let wrong = |kind: Kind, message: String, reasons: Vec<String>| {
-        Some(Wrong { kind, message, reasons, results: log.results(plan.len()), execution })
+) -> Option<StressFailure> {
+    let fail = |kind: Kind, message: String, reasons: Vec<String>| {
+        Some(StressFailure { kind, message, reasons, results: log.results(plan.len()), execution })
     };
     if let Some(said) = &log.broken {
-        return wrong(Kind::Panic, said.clone(), Vec::new());
+        return fail(Kind::Panic, said.clone(), Vec::new());
     }
     if let Some(said) = &log.invalid {
-        return wrong(Kind::Validation, said.clone(), Vec::new());
+        return fail(Kind::Validation, said.clone(), Vec::new());
     }
     match verification.verify(plan, log, order) {
         Verdict::Right => None,
         verdict => {
             let (kind, message) = verdict.in_words(subject, plan, log);
-            wrong(kind, message, verification.explain(plan, log, order))
+            fail(kind, message, verification.explain(plan, log, order))
         }
     }
 }

@@ -14,7 +14,7 @@ use super::calls::{Arguments, Call};
 use super::coverage::Coverage;
 use super::generate::Arbitrary;
 use super::generation::Size;
-use super::machine::Demands;
+use super::judge::Demands;
 use super::operation::Operation;
 use super::runner::{self, Definition};
 use super::scenario::Scenario;
@@ -22,8 +22,9 @@ use super::spec::Spec;
 use super::spec::sequential::{Key, Sequential};
 use super::subject::{Look, Object, Subject};
 use crate::Explorer;
-use crate::explorer::{fail, probe};
 use crate::options::Strategy;
+use crate::output::fail;
+use crate::search::exploration::probe;
 
 /// A test of a concurrent object: its operations are listed, everything else is made up.
 ///
@@ -192,7 +193,7 @@ impl<T: Send + Sync + 'static> Test<T> {
     /// let coverage = raddle::Test::new(|| AtomicU32::new(0))
     ///     .operation("inc", |counter: &AtomicU32| counter.fetch_add(1, Relaxed))
     ///     .strategy(raddle::Strategy::Exhaustive)
-    ///     .engine(|explorer| explorer.memory(raddle::Memory::Rc11))
+    ///     .explorer(|explorer| explorer.memory(raddle::Memory::Rc11))
     ///     .iterations(2)
     ///     .run();
     /// println!("{coverage}");
@@ -226,8 +227,8 @@ impl<T: Send + Sync + 'static> Test<T> {
         self
     }
 
-    /// Changes how the engine runs: limits, backend, isolation.
-    pub fn engine(mut self, change: impl FnOnce(Explorer) -> Explorer) -> Test<T> {
+    /// Changes the options of the explorations: limits, backend, isolation, and all others of [`Explorer`].
+    pub fn explorer(mut self, change: impl FnOnce(Explorer) -> Explorer) -> Test<T> {
         self.definition.explorer = change(self.definition.explorer);
         self
     }

@@ -1,5 +1,7 @@
 //! The parts of declarative tests against their definitions, without any engine.
 
+mod waiting;
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::Mutex;
 
@@ -8,9 +10,9 @@ use raddle_check::Contract;
 
 use super::generation::{Generation, Size};
 use super::history::{Log, Note, Step};
-use super::machine::describe;
 use super::minimise::minimise;
 use super::persist;
+use super::report::describe;
 use super::scenario::{Invocation, Plan};
 use super::spec::sequential::Sequential;
 use super::subject::Subject;

@@ -10,12 +10,12 @@ use raddle_engine::trace::{Action, Trace};
 
 /// The holders of lock words at the end of a trace.
 #[derive(Debug, Default)]
-pub(crate) struct Holders {
+pub(super) struct Holders {
     holder: HashMap<usize, ThreadId>,
 }
 
 impl Holders {
-    pub(crate) fn of(trace: &Trace) -> Holders {
+    pub(super) fn of(trace: &Trace) -> Holders {
         let mut holders = Holders::default();
         // The words at which threads were woken, until their next event shows whether they acquired the lock.
         let mut woken: HashMap<ThreadId, usize> = HashMap::new();
@@ -48,7 +48,7 @@ impl Holders {
     }
 
     /// The thread that holds the lock at an address.
-    pub(crate) fn holder(&self, address: usize) -> Option<ThreadId> {
+    pub(super) fn holder(&self, address: usize) -> Option<ThreadId> {
         self.holder.get(&address).copied()
     }
 }

@@ -7,14 +7,15 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::panic::Location;
 use std::path::PathBuf;
 
 use raddle_engine::{Search, SearchReport};
 use raddle_reflect::Program;
 
+use super::exploration::Exploration;
 use crate::build;
 use crate::options::Options;
+use crate::output::say;
 
 /// The file of a search.
 #[derive(Debug)]
@@ -29,7 +30,10 @@ pub(crate) struct Saved {
 
 impl Saved {
     /// The file of a search, if it is to be resumed. From then on, everything lies at the same addresses in every process.
-    pub(crate) fn of(options: &Options, at: &Location<'_>, exploration: u32, owned: bool) -> Option<Saved> {
+    pub(crate) fn of(
+        options: &Options,
+        &Exploration { at, number, owned, .. }: &Exploration,
+    ) -> Option<Saved> {
         if !options.resumes() {
             return None;
         }
@@ -46,7 +50,7 @@ impl Saved {
             test.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         let build = build::identity(Program::current().ok().as_ref()).id;
         let search = format!(
-            "{test}, exploration {exploration}, memory {}, allocation {}, preemptions {:?}, races {}, reference counts {:?}, also {:?}",
+            "{test}, exploration {number}, memory {}, allocation {}, preemptions {:?}, races {}, reference counts {:?}, also {:?}",
             options.memory(),
             options.allocation,
             options.preemptions,
@@ -54,7 +58,7 @@ impl Saved {
             options.reference_counts,
             options.also
         );
-        let path = build::failures_directory().join(format!("{name}.{exploration}.search"));
+        let path = build::failures_directory().join(format!("{name}.{number}.search"));
         Some(Saved { path, build, search, executions: 0, blocked: 0 })
     }
 
@@ -104,10 +108,10 @@ impl Saved {
         }
         let Some(state) = search.save() else { return };
         if let Err(error) = self.write(&[&[report.executions, report.blocked][..], &state].concat()) {
-            crate::explorer::say(&format!("raddle: {} cannot be written: {error}", self.path.display()));
+            say(&format!("raddle: {} cannot be written: {error}", self.path.display()));
         }
         if raddle_engine::interface::signals::interrupted() {
-            crate::explorer::say(&format!(
+            say(&format!(
                 "raddle: interrupted after {} executions; run the same command again, with `--resume on`, to go on from there",
                 report.executions
             ));

@@ -7,10 +7,10 @@ use raddle_engine::trace::{Action, Event, Trace};
 use raddle_report::Kind;
 use raddle_report::failure::{self, Block, Did, FaultStep, Location};
 
-use crate::explain::Explainer;
+use super::Explainer;
 
 /// The class of a fault.
-pub(crate) fn kind(fault: &Fault) -> Kind {
+pub(super) fn kind(fault: &Fault) -> Kind {
     match fault {
         Fault::DataRace { .. } => Kind::DataRace,
         Fault::UseAfterFree { .. } => Kind::UseAfterFree,
@@ -21,7 +21,7 @@ pub(crate) fn kind(fault: &Fault) -> Kind {
 }
 
 /// The message of a fault: one sentence.
-pub(crate) fn message(fault: &Fault, place: Option<&Location>) -> String {
+pub(super) fn message(fault: &Fault, place: Option<&Location>) -> String {
     let name = place.and_then(|place| place.name.as_deref());
     match fault {
         Fault::DataRace { first, second, .. } => {
@@ -77,7 +77,7 @@ enum Position {
 
 impl Explainer<'_> {
     /// The memory error or data race that ended the execution, if one did.
-    pub(crate) fn fault(&mut self, outcome: &Outcome, trace: &Trace) -> Option<failure::Fault> {
+    pub(super) fn fault(&mut self, outcome: &Outcome, trace: &Trace) -> Option<failure::Fault> {
         let Outcome::Fault(fault) = outcome else { return None };
         Some(match fault {
             Fault::DataRace { first, second, block } => {
@@ -177,7 +177,7 @@ impl Explainer<'_> {
 }
 
 /// The report's term for a kind of access.
-pub(crate) fn did(kind: AccessKind) -> Did {
+pub(super) fn did(kind: AccessKind) -> Did {
     match kind {
         AccessKind::Read => Did::Read,
         AccessKind::Write => Did::Write,

@@ -6,7 +6,7 @@ use raddle_report::failure::{Operation, Scenario};
 /// The scenario; none if the code under test marked no operations.
 ///
 /// The calls of thread 0 before its first spawn are the init part, those after its first join the post part.
-pub(crate) fn of(trace: &Trace) -> Option<Scenario> {
+pub(super) fn of(trace: &Trace) -> Option<Scenario> {
     let mut scenario = Scenario::default();
     let mut columns: Vec<Vec<Operation>> = Vec::new();
     let (mut spawned, mut joined) = (false, false);

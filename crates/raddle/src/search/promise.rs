@@ -15,6 +15,8 @@ use raddle_engine::Config;
 use raddle_engine::platform::global::GLOBAL;
 use raddle_reflect::Program;
 
+use super::progress::write_line;
+
 /// Beyond the time that an execution may take.
 const SLACK: Duration = Duration::from_secs(60);
 /// For making a report: the execution is recorded, and its addresses are looked up.
@@ -47,15 +49,6 @@ impl Drop for Promise {
 fn say(time: Duration) {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     write_line(&format!("promise\t{milliseconds}"));
-}
-
-/// Writes a line to the pipe that `cargo raddle` reads, if there is one.
-pub(crate) fn write_line(text: &str) {
-    let Some(fd) = std::env::var("RADDLE_PROGRESS").ok().and_then(|fd| fd.parse().ok()) else { return };
-    // SAFETY: `cargo raddle` passes a descriptor that stays open; it is never closed here.
-    let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
-    // One piece, so that lines of several processes do not mix. Nobody may be listening any more; that is their choice.
-    let _ = pipe.write_all(format!("{text}\n").as_bytes());
 }
 
 /// Prints where the exploring thread stands: first the addresses, because looking them up may hang, too.

@@ -9,17 +9,17 @@ use raddle_report::failure::Write;
 
 /// The edges that end in one event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Links {
+pub(super) struct Links {
     /// The source of the event's read.
-    pub(crate) reads_from: Option<Write>,
+    pub(super) reads_from: Option<Write>,
     /// The immediate predecessor of the event's write in modification order.
-    pub(crate) overwrites: Option<Write>,
+    pub(super) overwrites: Option<Write>,
     /// The events of other threads that synchronise with the event.
-    pub(crate) synchronises_with: Vec<u32>,
+    pub(super) synchronises_with: Vec<u32>,
 }
 
 /// The edges that end in each event of a trace.
-pub(crate) fn links(trace: &Trace) -> Vec<Links> {
+pub(super) fn links(trace: &Trace) -> Vec<Links> {
     let stores = Stores::of(&trace.events);
     let mut clocks = EventClocks::default();
     let links = trace.events.iter().enumerate().map(|(at, event)| {

@@ -3,12 +3,12 @@
 use raddle_report::{Failure, Kind};
 
 use super::test::Test;
-use crate::explorer::print;
+use crate::output::print;
 
 /// A type whose operations are marked by [`#[raddle::test]`](macro@crate::test).
 ///
 /// ```
-/// use raddle::Declared;
+/// use raddle::TestDefinition;
 /// use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 ///
 /// #[derive(Default)]
@@ -26,7 +26,7 @@ use crate::explorer::print;
 ///     CounterTest::test().threads(threads).iterations(2).executions(100).run();
 /// }
 /// ```
-pub trait Declared: Send + Sync + Sized + 'static {
+pub trait TestDefinition: Send + Sync + Sized + 'static {
     /// The test as it is written, to be changed and run.
     fn test() -> Test<Self>;
 }
