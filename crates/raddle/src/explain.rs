@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use raddle_engine::exploration::Found;
 use raddle_engine::op::{Order, ThreadId};
 use raddle_engine::platform::unwind::CallFrame;
-use raddle_engine::thread::State;
+use raddle_engine::thread::ThreadStatus;
 use raddle_engine::trace::{Action, SwitchReason, Trace};
 use raddle_engine::{Outcome, trace};
 use raddle_reflect::{Program, Site};
@@ -384,18 +384,18 @@ impl<'a> Explainer<'a> {
             let at = self.stack(&thread.paused_at);
             let end = match thread.state {
                 _ if thread.panicked => ThreadEnd::Panicked,
-                State::Finished => ThreadEnd::Finished,
-                State::Runnable => ThreadEnd::Runnable,
-                State::Join(other) => {
+                ThreadStatus::Finished => ThreadEnd::Finished,
+                ThreadStatus::Runnable => ThreadEnd::Runnable,
+                ThreadStatus::Join(other) => {
                     ThreadEnd::waiting(WaitingFor::Thread(other.into()), Some(other.into()), at)
                 }
-                State::JoinScope => ThreadEnd::waiting(WaitingFor::Scope, None, at),
-                State::Sleeping => ThreadEnd::waiting(WaitingFor::Clock, None, at),
-                State::Spinning => {
+                ThreadStatus::JoinScope => ThreadEnd::waiting(WaitingFor::Scope, None, at),
+                ThreadStatus::Sleeping => ThreadEnd::waiting(WaitingFor::Clock, None, at),
+                ThreadStatus::Spinning => {
                     let place = last.and_then(|event| self.spun_on(event));
                     ThreadEnd::waiting(WaitingFor::SpinLoop { place }, None, at)
                 }
-                State::Lock { address } | State::Futex { address, .. } => {
+                ThreadStatus::Lock { address } | ThreadStatus::Futex { address, .. } => {
                     let kind = self.primitive(at);
                     let place = self.location(address, FUTEX_SIZE);
                     let holder = holders.holder(address).filter(|_| kind.has_holder());

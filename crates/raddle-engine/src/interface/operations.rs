@@ -73,7 +73,7 @@ pub unsafe fn hear(engine: *mut Engine, bell: *mut u32) -> bool {
 /// As for [`fence`](super::fence).
 pub unsafe fn heard(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, Engine::remember_unseen_synchronisation) };
+    unsafe { enter(engine, Engine::acquire_uninstrumented) };
 }
 
 /// Whether the memory model of the execution is weak, so that operations are ordered by what happened before what.

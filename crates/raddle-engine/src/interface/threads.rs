@@ -7,7 +7,7 @@ use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::global::{GLOBAL, MAX_KEYS};
 use crate::semantics::{dispatch, enter};
-use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State};
+use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, ThreadStatus};
 use crate::trace::{Action, SwitchReason};
 
 /// Makes a thread; returns its number, after handing it to `made` before the thread can run.
@@ -39,7 +39,7 @@ pub unsafe fn spawn(
 /// As for [`super::fence`].
 pub unsafe fn make_alike(engine: *mut Engine, kind: Option<u64>) -> Option<u64> {
     // SAFETY: the caller's.
-    unsafe { std::mem::replace(&mut (*engine).current().makes, kind) }
+    unsafe { std::mem::replace(&mut (*engine).current().child_class, kind) }
 }
 
 /// A kind of which the current thread has made no threads, if it always asks here.
@@ -66,9 +66,9 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
             {
                 return None;
             }
-            if engine.threads[index].state != State::Finished {
+            if engine.threads[index].status != ThreadStatus::Finished {
                 engine.current().spin.reset();
-                engine.block(State::Join(thread), SwitchReason::Joining);
+                engine.block(ThreadStatus::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;
             dispatch!(engine, join(thread));

@@ -187,8 +187,8 @@ impl Strategy for Bounded {
         )
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.deviate(0, (1..ways as u16).map(|back| (back, false))).into()
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.deviate(0, (1..alternatives as u16).map(|back| (back, false))).into()
     }
 
     fn end(&mut self, _choices: usize) {

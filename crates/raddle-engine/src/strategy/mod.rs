@@ -29,7 +29,7 @@ pub struct Point<'a> {
     /// The threads that can, in ascending order; at least two.
     pub runnable: &'a [ThreadId],
     /// Those of them that do not ask to go later: others give way, or sleep and would hold up the rest if they woke now.
-    pub eager: &'a [ThreadId],
+    pub active: &'a [ThreadId],
     pub(crate) threads: &'a [Box<VThread>],
     /// How many such points came before in this execution.
     pub choice: usize,
@@ -39,13 +39,13 @@ impl Point<'_> {
     /// Whether the thread that ran last can go on, and does not ask to go later.
     #[inline]
     pub fn current_goes_on(&self) -> bool {
-        self.eager.contains(&self.current)
+        self.active.contains(&self.current)
     }
 
     /// The threads among which to choose if nothing speaks against it: in ascending order, at least one.
     #[inline]
     pub fn preferred(&self) -> &[ThreadId] {
-        if self.eager.is_empty() { self.runnable } else { self.eager }
+        if self.active.is_empty() { self.runnable } else { self.active }
     }
 
     /// What the thread does when it is chosen.
@@ -80,9 +80,9 @@ pub trait Strategy {
     /// The thread that goes on: one of [`Point::runnable`].
     fn choose(&mut self, point: &Point<'_>) -> ThreadId;
 
-    /// How far back in modification order an access goes that could go to so many places: below `ways`, 0 is the newest.
+    /// How far back in modification order an access goes that could go to so many places: below `alternatives`, 0 is the newest.
     /// `choice` accesses had a choice before in this execution.
-    fn choose_reads_from(&mut self, ways: usize, choice: usize) -> usize;
+    fn choose_reads_from(&mut self, alternatives: usize, choice: usize) -> usize;
 
     /// The thread has made many events while others could have gone on, and lets them. It may wait for them, in a loop with effects.
     fn demote(&mut self, _thread: ThreadId) {}

@@ -54,8 +54,8 @@ impl Strategy for RoundRobin {
         point.next_in_turn()
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.stale_reads.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, alternatives)
     }
 
     fn end(&mut self, choices: usize) {

@@ -31,7 +31,7 @@ impl Strategy for Scripted {
         self.script.threads.get(point.choice).copied().unwrap_or_else(|| point.default_choice())
     }
 
-    fn choose_reads_from(&mut self, _ways: usize, choice: usize) -> usize {
+    fn choose_reads_from(&mut self, _alternatives: usize, choice: usize) -> usize {
         self.script.mo_offsets.get(choice).copied().unwrap_or(0).into()
     }
 

@@ -19,11 +19,11 @@ impl StaleReadPolicy {
         self.one_in = None;
     }
 
-    /// A number below `ways`.
-    pub(super) fn choose(&mut self, rng: &mut Rng, ways: usize) -> usize {
+    /// A number below `alternatives`.
+    pub(super) fn choose(&mut self, rng: &mut Rng, alternatives: usize) -> usize {
         let one_in = *self.one_in.get_or_insert_with(|| ONE_IN[rng.below(ONE_IN.len())]);
         match rng.below(one_in) {
-            0 => 1 + rng.below(ways - 1),
+            0 => 1 + rng.below(alternatives - 1),
             _ => 0,
         }
     }

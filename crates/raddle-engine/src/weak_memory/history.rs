@@ -161,14 +161,14 @@ impl History {
         back: usize,
     ) -> StoreId {
         let end = self.stores.len();
-        let place = match back {
+        let position = match back {
             0 => end,
             _ => (1..end).rev().filter(|&store| !self.stores[store].is_rmw).nth(back - 1).unwrap_or(end),
         };
-        let after = self.stores[place - 1].number;
-        self.insert(place, Store::by(thread, order, stored, sync, Message::default()));
-        self.note_seen(sync, thread, place);
-        sync.store(thread, order, &mut self.stores[place].message);
+        let after = self.stores[position - 1].number;
+        self.insert(position, Store::by(thread, order, stored, sync, Message::default()));
+        self.note_seen(sync, thread, position);
+        sync.store(thread, order, &mut self.stores[position].message);
         self.forget_oldest();
         after
     }
@@ -276,16 +276,16 @@ impl History {
         }
     }
 
-    fn insert(&mut self, place: usize, store: Store) {
-        if place < self.stores.len() {
-            for seen in self.seen.iter_mut().filter(|seen| seen.store >= place) {
+    fn insert(&mut self, position: usize, store: Store) {
+        if position < self.stores.len() {
+            for seen in self.seen.iter_mut().filter(|seen| seen.store >= position) {
                 seen.store += 1;
             }
-            for stale in self.stale.iter_mut().filter(|stale| stale.store >= place) {
+            for stale in self.stale.iter_mut().filter(|stale| stale.store >= position) {
                 stale.store += 1;
             }
         }
-        self.stores.insert(place, store);
+        self.stores.insert(position, store);
     }
 
     #[inline]

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::history::History;
-use super::table::{Place, Table};
+use super::table::{Location, Table};
 use crate::happens_before::Model;
 use crate::happens_before::sync::{Message, Sync};
 use crate::op::{Order, ThreadId};
@@ -51,7 +51,7 @@ pub struct Access {
     /// The thread.
     pub thread: ThreadId,
     /// Where.
-    pub place: Place,
+    pub location: Location,
     /// The memory order.
     pub order: Order,
     /// The value that memory holds there, before the access.
@@ -229,8 +229,8 @@ impl Memory {
 
     /// The history of a place, as far as it explains what memory holds.
     #[inline]
-    fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
-        let (history, known) = self.table.find(place);
+    fn find(&mut self, Access { location, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
+        let (history, known) = self.table.find(location);
         if !known || history.newest() != held {
             self.stores += 1;
             let found = Stored { number: self.stores, value: held };
@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn stores_are_told_apart_by_their_numbers() {
-        let place = Place { address: 64, size: 4 };
+        let location = Location { address: 64, size: 4 };
         let access =
-            |held: u128| Access { thread: 0, place, order: Order::Relaxed, held, trust: Trust::Nothing };
+            |held: u128| Access { thread: 0, location, order: Order::Relaxed, held, trust: Trust::Nothing };
         let mut memory = Memory::new(Model::Rc11);
         memory.begin();
         let newest = |_: usize| 0;

@@ -10,4 +10,4 @@ mod table;
 mod tests;
 
 pub use memory::{Access, Memory, StoreId, Touched, Trust};
-pub use table::Place;
+pub use table::Location;

@@ -9,7 +9,7 @@ use super::history::History;
 
 /// Where an access goes. Accesses of different sizes to the same address are different places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The first byte.
     pub address: usize,
     /// Bytes.
@@ -44,7 +44,7 @@ struct Slot {
 
 #[derive(Debug)]
 struct Entry {
-    place: Place,
+    location: Location,
     /// The next place of the line.
     next: u32,
     history: History,
@@ -64,12 +64,12 @@ impl Default for Table {
 
 impl Clone for Entry {
     fn clone(&self) -> Entry {
-        Entry { place: self.place, next: self.next, history: self.history.clone() }
+        Entry { location: self.location, next: self.next, history: self.history.clone() }
     }
 
     /// Keeps the memory.
     fn clone_from(&mut self, other: &Entry) {
-        (self.place, self.next) = (other.place, other.next);
+        (self.location, self.next) = (other.location, other.next);
         self.history.clone_from(&other.history);
     }
 }
@@ -108,17 +108,17 @@ impl Table {
 
     /// The history of a place, and whether it was there before: if not, it has yet to begin.
     #[inline]
-    pub(super) fn find(&mut self, place: Place) -> (&mut History, bool) {
-        let slot = self.slot_of(place.address >> LINE);
+    pub(super) fn find(&mut self, location: Location) -> (&mut History, bool) {
+        let slot = self.slot_of(location.address >> LINE);
         let mut at = self.slots[slot].first;
         while at != NONE {
             let entry = &self.entries[at as usize];
-            if entry.place == place {
+            if entry.location == location {
                 return (&mut self.entries[at as usize].history, true);
             }
             at = entry.next;
         }
-        (self.add(slot, place), false)
+        (self.add(slot, location), false)
     }
 
     /// Forgets the places that begin in this stretch of memory.
@@ -136,7 +136,7 @@ impl Table {
             while at != NONE {
                 let entry = &mut self.entries[at as usize];
                 let next = entry.next;
-                if !memory.contains(&entry.place.address) {
+                if !memory.contains(&entry.location.address) {
                     entry.next = kept;
                     kept = at;
                 }
@@ -147,15 +147,15 @@ impl Table {
     }
 
     #[cold]
-    fn add(&mut self, slot: usize, place: Place) -> &mut History {
+    fn add(&mut self, slot: usize, location: Location) -> &mut History {
         let index = self.used_entries;
         self.used_entries += 1;
         let next = std::mem::replace(&mut self.slots[slot].first, index as u32);
         if index == self.entries.len() {
-            self.entries.push(Entry { place, next, history: History::default() });
+            self.entries.push(Entry { location, next, history: History::default() });
         }
         let entry = &mut self.entries[index];
-        entry.place = place;
+        entry.location = location;
         entry.next = next;
         &mut entry.history
     }
@@ -207,41 +207,41 @@ mod tests {
         Stored { number: 0, value: address as u128 }
     }
 
-    fn word(address: usize) -> Place {
-        Place { address, size: 8 }
+    fn word(address: usize) -> Location {
+        Location { address, size: 8 }
     }
 
     #[track_caller]
-    fn check(table: &mut Table, place: Place, expected: Option<u128>) {
-        let (history, known) = table.find(place);
+    fn check(table: &mut Table, location: Location, expected: Option<u128>) {
+        let (history, known) = table.find(location);
         assert_eq!(known.then(|| history.newest()), expected);
         if !known {
-            history.begin(stored(place.address), Message::default());
+            history.begin(stored(location.address), Message::default());
         }
     }
 
     #[test]
-    fn places_are_found_again_until_the_table_is_cleared() {
+    fn locations_are_found_again_until_the_table_is_cleared() {
         let mut table = Table::default();
         for _ in 0..3 {
-            let places = (0..1000).map(|index| word(0x2000_0000_0000 + index * 8 * (1 + index % 97)));
-            for place in places.clone() {
-                let known = table.find(place).1;
-                table.find(place).0.begin(stored(place.address), Message::default());
-                assert!(!known || place.address % 97 != 1);
+            let locations = (0..1000).map(|index| word(0x2000_0000_0000 + index * 8 * (1 + index % 97)));
+            for location in locations.clone() {
+                let known = table.find(location).1;
+                table.find(location).0.begin(stored(location.address), Message::default());
+                assert!(!known || location.address % 97 != 1);
             }
-            for place in places {
-                check(&mut table, place, Some(place.address as u128));
+            for location in locations {
+                check(&mut table, location, Some(location.address as u128));
             }
             table.clear();
         }
     }
 
     #[test]
-    fn sizes_tell_places_apart() {
+    fn sizes_tell_locations_apart() {
         let mut table = Table::default();
         check(&mut table, word(64), None);
-        check(&mut table, Place { address: 64, size: 4 }, None);
+        check(&mut table, Location { address: 64, size: 4 }, None);
         check(&mut table, word(64), Some(64));
     }
 

@@ -11,15 +11,15 @@
 
 use std::ptr;
 
-use super::Place;
+use super::cell::ShadowCell;
 use crate::platform::sys::PAGE;
 
 const REGIONS: usize = 1 << 17;
 const REGION_BITS: usize = 30;
 const PAGES: usize = 1 << (REGION_BITS - 12);
-const PLACES: usize = PAGE / 8;
+const CELLS: usize = PAGE / 8;
 
-type Page = [Place; PLACES];
+type Page = [ShadowCell; CELLS];
 type Region = [*mut Page; PAGES];
 
 /// Where the tables and the pages lie, if nothing else does.
@@ -58,14 +58,14 @@ impl Default for Shadow {
 impl Shadow {
     /// The place of an address.
     #[inline(always)]
-    pub(super) fn place(&mut self, address: usize) -> *mut Place {
+    pub(super) fn cell(&mut self, address: usize) -> *mut ShadowCell {
         // SAFETY: the tables are as large as the indices can be; what they point to stays mapped.
         unsafe {
             let region = (*self.regions)[region_of(address)];
             if !region.is_null() {
                 let page = (*region)[page_of(address)];
                 if !page.is_null() {
-                    return page.cast::<Place>().add(place_of(address));
+                    return page.cast::<ShadowCell>().add(cell_of(address));
                 }
             }
             self.new_page(address)
@@ -73,17 +73,17 @@ impl Shadow {
     }
 
     /// The place of an address, if any address of its page was ever asked for.
-    pub(super) fn find(&self, address: usize) -> Option<&Place> {
+    pub(super) fn find(&self, address: usize) -> Option<&ShadowCell> {
         // SAFETY: as above.
         unsafe {
             let region = (*self.regions)[region_of(address)].as_ref()?;
-            Some(&region[page_of(address)].as_ref()?[place_of(address)])
+            Some(&region[page_of(address)].as_ref()?[cell_of(address)])
         }
     }
 
     #[cold]
     #[inline(never)]
-    unsafe fn new_page(&mut self, address: usize) -> *mut Place {
+    unsafe fn new_page(&mut self, address: usize) -> *mut ShadowCell {
         // SAFETY: as above. Mapped memory is zero: null pointers, and places without accesses.
         unsafe {
             let region = region_of(address);
@@ -98,7 +98,7 @@ impl Shadow {
             self.next = self.next.add(1);
             self.left -= 1;
             (*(*self.regions)[region])[page_of(address)] = page;
-            page.cast::<Place>().add(place_of(address))
+            page.cast::<ShadowCell>().add(cell_of(address))
         }
     }
 
@@ -147,6 +147,6 @@ fn page_of(address: usize) -> usize {
 }
 
 #[inline(always)]
-fn place_of(address: usize) -> usize {
-    (address >> 3) & (PLACES - 1)
+fn cell_of(address: usize) -> usize {
+    (address >> 3) & (CELLS - 1)
 }

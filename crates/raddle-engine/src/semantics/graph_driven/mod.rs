@@ -44,7 +44,7 @@ use crate::op::{Caller, Int, Order, Rmw, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::schedule::Schedule;
 use crate::site::Site;
-use crate::thread::{Start, State, Wake};
+use crate::thread::{Start, ThreadStatus, Wake};
 use crate::trace::{Action, Links};
 
 /// Executions that follow an execution graph.
@@ -82,7 +82,7 @@ impl Semantics for GraphDriven {
             if !refcounts::is_part_of_drop(engine, caller, order) {
                 enter(engine, |engine| take_fence(engine, order));
             }
-            unobserved::remember(engine, |engine| engine.remember_fence(order));
+            unobserved::with_clocks(engine, |engine| engine.synchronise_fence(order));
         }
     }
 
@@ -93,8 +93,8 @@ impl Semantics for GraphDriven {
             if order == Order::SeqCst {
                 enter(engine, |engine| take_fence(engine, order));
             }
-            if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
-                enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+            if (*engine).keeps_clocks() && order == Order::SeqCst && (*engine).current().last_was_sc_rmw {
+                enter(engine, |engine| engine.synchronise_fence(Order::SeqCst));
             }
         }
     }
@@ -126,11 +126,11 @@ impl Semantics for GraphDriven {
     }
 
     fn detach(engine: &mut Engine, thread: ThreadId) {
-        threads::give_up_handle(engine, thread);
+        threads::drop_result_handle(engine, thread);
     }
 
     fn panics(engine: &mut Engine) {
-        engine.note_act();
+        engine.observe_drop();
     }
 
     unsafe fn futex_wait(
@@ -194,7 +194,7 @@ impl Semantics for GraphDriven {
     fn sleep_until(engine: &mut Engine, deadline: u64) {
         let me = engine.current_id();
         let ns = deadline.saturating_sub(engine.time());
-        let is_long = !engine.execution.clock.may_hold_up_for(ns);
+        let is_long = !engine.execution.clock.may_delay_for(ns);
         if !engine.exploration.limits.to_the_letter && engine.execution.alive > 1 && is_long {
             engine.stop(Outcome::Unsupported { thread: me });
         }
@@ -211,7 +211,7 @@ impl Semantics for GraphDriven {
 
     fn begin_operation(engine: &mut Engine, me: usize, threads: usize, _: bool) -> Option<u32> {
         if engine.explores_time() {
-            return engine.look_at_others(me, threads);
+            return engine.read_completions(me, threads);
         }
         // A thread that does the same again does not wait.
         engine.current().rounds.reset();
@@ -220,7 +220,7 @@ impl Semantics for GraphDriven {
 
     fn end_operation(engine: &mut Engine, me: usize, threads: usize, completed: u32) -> Option<u32> {
         let is_event = engine.explores_time() && threads > 1;
-        is_event.then(|| engine.tell_others(me, completed))
+        is_event.then(|| engine.complete_operation(me, completed))
     }
 
     unsafe fn signal(engine: &mut Engine, waker: *mut u32) -> bool {
@@ -267,7 +267,7 @@ impl Semantics for GraphDriven {
             execution.outcome = Some(Outcome::Discarded(Discarded::Restart));
             return;
         }
-        let ended = threads.iter().filter(|thread| thread.state == State::Finished);
+        let ended = threads.iter().filter(|thread| thread.status == ThreadStatus::Finished);
         if let Some(thread) = ended.map(|thread| thread.id).find(|&thread| checker.leader_went_on(thread)) {
             execution.outcome = Some(Outcome::Asymmetric { thread });
         } else if !checker.counts() {
@@ -343,7 +343,7 @@ unsafe fn load<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
             _ if (*engine).is_trusted(site) => location.read_volatile(),
             Site::ExpandedRmw => location.read_volatile(),
             // The lock is free for all that std is to know: the exchange that follows waits until it is.
-            _ if rwlocks::is_taken_at(site) => T::narrow(0),
+            _ if rwlocks::is_lock_attempt(site) => T::narrow(0),
             _ => access::access(engine, caller, location, Access::Load, order),
         }
     }
@@ -375,7 +375,7 @@ unsafe fn read_modify_write<T: Int>(engine: *mut Engine, op: AtomicOp<T>, rmw: R
             threads::count_handle(engine, &op, rmw);
             return unobserved::access(engine, op);
         }
-        if rwlocks::is_given_back(engine, location, op.label()) {
+        if rwlocks::is_unlock(engine, location, op.label()) {
             let read = rwlocks::unlock(engine, caller, location.cast(), op.label(), order);
             return T::narrow(read.into());
         }
@@ -402,7 +402,7 @@ unsafe fn compare_exchange<T: Int>(engine: *mut Engine, op: AtomicOp<T>, expecte
         if site == Site::ExpandedRmw {
             return expanded_rmw::attempt(engine, caller, location, [expected, new], order);
         }
-        if rwlocks::is_taken_at(site) {
+        if rwlocks::is_lock_attempt(site) {
             let shared = new.widen() == 1;
             if site == Site::RwLockTry {
                 let read = rwlocks::try_lock(engine, caller, location.cast(), shared, order);

@@ -10,7 +10,7 @@ use crate::happens_before::Model;
 use crate::op::Order::{self, *};
 use crate::op::ThreadId;
 use crate::rng::Rng;
-use crate::weak_memory::{Access, Memory, Place, Trust};
+use crate::weak_memory::{Access, Location, Memory, Trust};
 
 /// One step of a thread. Every store writes a value of its own: the number of its step, from 1.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ impl Program {
             let value = number as u128 + 1;
             let access = |location: usize, order| Access {
                 thread: id(thread),
-                place: place(location),
+                location: memory_location(location),
                 order,
                 held: stored[location].last().unwrap().0,
                 trust: Trust::Nothing,
@@ -146,9 +146,9 @@ impl Program {
                     assert_eq!(newest, chosen == 0);
                     let order = &mut stored[location];
                     // Before as many stores as chosen, and what was read and modified stays together.
-                    let places = (1..order.len()).rev().filter(|&place| !order[place].1);
-                    let place = std::iter::once(order.len()).chain(places).nth(chosen).unwrap();
-                    order.insert(place, (value, false));
+                    let positions = (1..order.len()).rev().filter(|&position| !order[position].1);
+                    let position = std::iter::once(order.len()).chain(positions).nth(chosen).unwrap();
+                    order.insert(position, (value, false));
                 }
                 Step::Swap { location, order } => {
                     let access = access(location, order);
@@ -263,8 +263,8 @@ fn id(thread: usize) -> ThreadId {
     1 + 3 * thread as ThreadId
 }
 
-fn place(location: usize) -> Place {
-    Place { address: 0x1000 + location * 8, size: 8 }
+fn memory_location(location: usize) -> Location {
+    Location { address: 0x1000 + location * 8, size: 8 }
 }
 
 fn permutations(values: &[u128]) -> Vec<Vec<u128>> {
