@@ -21,10 +21,10 @@ pub struct Pct {
     rng: Rng,
     yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
-    /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`], and those of threads that were demoted
-    /// below [`CHANGED`].
+    /// Priorities by thread; 0 is unknown. **Invariant:** those given at change points are below [`FIRST`], and those
+    /// of demoted threads below [`CHANGED`].
     priorities: Vec<u64>,
-    /// How many threads were demoted.
+    /// Number of demotions.
     demoted: u64,
     /// The choices at which the running thread falls, in descending order.
     change_points: Vec<usize>,
@@ -32,10 +32,10 @@ pub struct Pct {
     first: bool,
 }
 
-/// Lowest priority that a thread can begin with.
+/// Lowest initial priority of a thread.
 const FIRST: u64 = 1 << 32;
 
-/// Lowest priority that a thread has after a change point.
+/// Lowest priority of a thread after a change point.
 const CHANGED: u64 = 1 << 31;
 
 impl Pct {

@@ -1,10 +1,11 @@
-//! For executions whose first thread only starts the others and waits for them: when it does so makes no difference.
+//! Pinning of the main thread, for executions whose first thread only spawns and joins the others: when it does so
+//! makes no difference.
 
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 
-/// Thread 0 goes on whenever it is the one that runs, and otherwise only when no other can. Everything else is chosen by
-/// the strategy within, which never sees thread 0 beside others.
+/// A strategy that never preempts thread 0, and otherwise chooses it only when no other thread can go on. The strategy
+/// within makes all other choices, and never sees thread 0 beside others.
 #[allow(missing_debug_implementations, reason = "holds any strategy")]
 pub struct PinMainThread {
     within: Box<dyn Strategy>,
@@ -15,7 +16,7 @@ pub struct PinMainThread {
 const FIRST: ThreadId = 0;
 
 impl PinMainThread {
-    /// Leaves all choices that matter to `within`.
+    /// Leaves all other choices to `within`.
     pub fn new(within: Box<dyn Strategy>) -> PinMainThread {
         PinMainThread { within, others: Vec::with_capacity(64), active: Vec::with_capacity(64) }
     }

@@ -12,7 +12,7 @@ pub struct RoundRobin {
     quantum: u64,
     left: u64,
     longest: usize,
-    /// For what threads in turn leave open.
+    /// For reads-from choices, which turns leave open.
     rng: Rng,
     stale_reads: StaleReadPolicy,
 }

@@ -1,10 +1,11 @@
-//! A given schedule: what a person wrote down, or what a failure file recorded.
+//! A given schedule, from a person or a failure file.
 
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::schedule::{ALL_POINTS, Schedule};
 
-/// Makes the given choices, then lets each thread run as long as it can and read the newest values. Makes one execution.
+/// A strategy that makes the given choices, then lets each thread run as long as it can and read the newest values. It
+/// makes one execution.
 ///
 /// A choice that names a thread which cannot go on ends the execution as [`Diverged`](crate::Outcome::Diverged).
 #[derive(Debug)]

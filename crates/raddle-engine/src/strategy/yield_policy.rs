@@ -1,18 +1,19 @@
-//! Whether threads that ask to go later do, for strategies that sample.
+//! Obedience of strategies that sample to yields and sleeps.
 
 use super::Point;
 use crate::op::ThreadId;
 use crate::rng::Rng;
 
-/// Of so many points at which a thread gives way or sleeps, this many go by as if it did not. Drawn for each execution: some
-/// bugs need a thread to go round a loop in yield_policy, others to wait patiently. Never all of them, so that loops make progress.
+/// Probabilities, in sixteenths, that a yield or short sleep is ignored, one of which is drawn for each execution: some
+/// bugs need a thread to spin through a loop in haste, others to wait patiently. Never all of them, so that loops make
+/// progress.
 const IGNORED: [usize; 4] = [0, 0, OF / 4, OF - 1];
 const OF: usize = 16;
 
-/// Chooses at random when to ignore that threads ask to go later.
+/// Chooses at random which yields and short sleeps to ignore.
 #[derive(Clone, Debug, Default)]
 pub(super) struct YieldPolicy {
-    /// Drawn when it is first needed, so that searches in which nobody ever asks draw the same threads as ever.
+    /// Drawn when first needed, so that programs without yields have the same schedules as ever.
     ignored: Option<usize>,
 }
 

@@ -1,28 +1,28 @@
-//! Finds the history of a place. Emptied at once, whatever it holds; allocates only while it grows.
+//! The table of store histories by location. Clearing takes constant time; the table allocates only while it grows.
 //!
-//! Places are kept in lists by *line*, a small stretch of memory, so that those of a block that is freed are found without
-//! looking at each byte of it. An access lies within one line, because atomic accesses are aligned.
+//! Locations are listed by *line*, a small stretch of memory, so that those of a freed block are found without a lookup
+//! for each of its bytes. An access lies within one line, because atomic accesses are aligned.
 
 use std::ops::Range;
 
 use super::history::History;
 
-/// Where an access goes. Accesses of different sizes to the same address are different places.
+/// A memory location. Accesses of different sizes to the same address are different locations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The first byte.
     pub address: usize,
-    /// Bytes.
+    /// Number of bytes.
     pub size: u8,
 }
 
-/// Bytes of a line, as a power of two.
+/// Logarithm of the size of a line.
 const LINE: u32 = 7;
 
-/// No place.
+/// The end of a list.
 const NONE: u32 = u32::MAX;
 
-/// The histories of an execution, by place.
+/// The store histories of an execution, by location.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Open addressing; the length is a power of two. Slots of earlier generations are free.
@@ -38,14 +38,14 @@ pub(super) struct Table {
 struct Slot {
     line: usize,
     generation: u32,
-    /// The first place of the line.
+    /// The first location of the line.
     first: u32,
 }
 
 #[derive(Debug)]
 struct Entry {
     location: Location,
-    /// The next place of the line.
+    /// The next location of the line.
     next: u32,
     history: History,
 }
@@ -95,7 +95,7 @@ impl Clone for Table {
 }
 
 impl Table {
-    /// Forgets everything.
+    /// Clears the table.
     pub(super) fn clear(&mut self) {
         self.used_slots = 0;
         self.used_entries = 0;
@@ -106,7 +106,7 @@ impl Table {
         }
     }
 
-    /// The history of a place, and whether it was there before: if not, it has yet to begin.
+    /// The history of a location, and whether it was there before: if not, it has yet to begin.
     #[inline]
     pub(super) fn find(&mut self, location: Location) -> (&mut History, bool) {
         let slot = self.slot_of(location.address >> LINE);
@@ -121,7 +121,7 @@ impl Table {
         (self.add(slot, location), false)
     }
 
-    /// Forgets the places that begin in this stretch of memory.
+    /// Removes the locations that begin in this memory.
     pub(super) fn forget(&mut self, memory: Range<usize>) {
         if self.used_entries == 0 || memory.is_empty() {
             return;
@@ -160,7 +160,7 @@ impl Table {
         &mut entry.history
     }
 
-    /// The slot of a line, which is taken if it was free.
+    /// The slot of a line, claimed if it was free.
     #[inline]
     fn slot_of(&mut self, line: usize) -> usize {
         if 2 * self.used_slots >= self.slots.len() {

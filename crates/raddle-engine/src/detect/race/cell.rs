@@ -4,25 +4,25 @@ use super::{Calls, Earlier};
 use crate::detect::fault::{Access, AccessKind};
 use crate::op::ThreadId;
 
-/// How many accesses a place has room for. More are rarely unordered.
+/// Number of accesses that a cell has room for. More are rarely unordered.
 pub(super) const ACCESSES: usize = 4;
 
-/// The accesses to eight bytes.
+/// A shadow cell: the accesses to eight bytes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct ShadowCell {
     pub(super) accesses: [ShadowAccess; ACCESSES],
-    /// Where further accesses are, if the next field says that there are any.
+    /// The index of further accesses in [`Races::overflow`](super::Races), if the next field says that there are any.
     pub(super) overflow: u32,
-    /// The base of the execution that `more` belongs to, plus one.
+    /// The base of the execution that `overflow` belongs to, plus one.
     pub(super) overflow_of: u32,
-    /// Where each access was made: numbers in [`Races::calls`].
+    /// The calls of each access: indices in [`Races::calls`](super::Races).
     pub(super) calls: [u32; ACCESSES],
-    /// The base of the execution that last noted an access, plus one.
+    /// The base of the execution that last recorded an access, plus one.
     pub(super) used_in: u32,
 }
 
-// All of it is read at once.
+// A cell is one cache line.
 const _: () = assert!(size_of::<ShadowCell>() == 64);
 
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +31,8 @@ pub(super) struct RecordedAccess {
     pub(super) calls: u32,
 }
 
-/// An access: time in the lowest 32 bits, then thread (16), bytes (8), whether it writes, whether it is atomic, whether it
-/// frees.
+/// An access in 64 bits: time in the lowest 32 bits, then thread (16), bytes (8), whether it writes, whether it is
+/// atomic, whether it frees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShadowAccess(u64);
 
@@ -58,7 +58,7 @@ impl ShadowAccess {
         self.0 as u32
     }
 
-    /// The same access at the time that `rebased` makes of its own; none, if that is 0.
+    /// The access with another time; none, if that is 0.
     pub(super) fn rebased(self, rebased: impl Fn(u32) -> u32) -> ShadowAccess {
         match rebased(self.time()) {
             0 => ShadowAccess::NONE,
@@ -81,13 +81,13 @@ impl ShadowAccess {
         (self.0 ^ other.0) << 16 == 0
     }
 
-    /// Whether two accesses that are not ordered are a race.
+    /// Whether two unordered accesses are a race.
     #[inline(always)]
     pub(super) fn conflicts(self, other: ShadowAccess) -> bool {
         self.mask() & other.mask() != 0 && (self.0 | other.0) & WRITES != 0 && self.0 & other.0 & ATOMIC == 0
     }
 
-    /// Whether whatever conflicts with the other conflicts with this one too.
+    /// Whether every access that conflicts with `other` conflicts with this one too.
     #[inline(always)]
     pub(super) fn subsumes(self, other: ShadowAccess) -> bool {
         other.mask() & !self.mask() == 0

@@ -1,13 +1,13 @@
-//! Data races: conflicting accesses that no happens-before order puts one before the other.
+//! Data races: conflicting accesses that happens-before does not order.
 //!
-//! FastTrack (Flanagan and Freund, PLDI 2009) with these differences: places are 8 bytes with a mask of the bytes that an
-//! access touched; atomic accesses count, and conflict with plain ones only; all reads that are not ordered are kept, not
-//! only where a vector is needed. What happened before what is asked of the caller, so that nothing here knows how
-//! threads synchronise.
+//! FastTrack (Flanagan and Freund, PLDI 2009) with these differences: shadow cells cover 8 bytes, with a mask of the
+//! bytes that an access touched; atomic accesses count, and conflict with plain ones only; all unordered reads are
+//! kept, not only where a vector is needed. The caller decides happens-before, so that nothing here knows how threads
+//! synchronise.
 //!
-//! For each place the accesses are kept that a later one may still race with (`ShadowCell`). An access is forgotten when a
-//! later one stands for it: one that it happened before, that touches at least the same bytes, and that conflicts with
-//! whatever it conflicts with. So every execution's first race is found, and nothing else is ever reported.
+//! A `ShadowCell` keeps the accesses that a later one may still race with. **Invariant:** an access is dropped only
+//! when a later one subsumes it: it happened before that one, which touches at least the same bytes and conflicts with
+//! everything it conflicts with. So the first race of every execution is found, and nothing else is ever reported.
 
 mod cell;
 mod shadow;
@@ -23,22 +23,22 @@ use crate::op::ThreadId;
 #[derive(Debug, Default)]
 pub struct Races {
     shadow: Shadow,
-    /// What is added to all times of this execution. Times of earlier ones are not higher: that is how they are told
-    /// apart, and why nothing has to be cleared.
+    /// Offset of all times of this execution. Times of earlier executions are not higher, which tells them apart, so
+    /// nothing has to be cleared.
     base: u32,
     /// The highest time of this execution, with the base added.
     latest: u32,
-    /// The latest time at which each thread made an access that was noted, with the base added.
+    /// The time of each thread's last recorded access, with the base added.
     last_accesses: Vec<u32>,
-    /// Where in the code the accesses were made that are noted: places hold numbers, to be small.
+    /// The calls of the recorded accesses. Shadow cells hold indices, to be small.
     calls: Vec<Calls>,
-    /// Further accesses of places that have no room for them.
+    /// Accesses of cells that have no room for more.
     overflow: Vec<Vec<RecordedAccess>>,
-    /// The addresses of the places that hold accesses of this execution.
+    /// The addresses of the cells with accesses of this execution.
     used: Vec<usize>,
 }
 
-/// What is known of the accesses that an execution has made so far.
+/// A copy of the accesses of an execution, for a checkpoint.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     base: u32,
@@ -49,12 +49,12 @@ pub(crate) struct Snapshot {
     cells: Vec<(usize, ShadowCell)>,
 }
 
-/// An access at a moment, as the thread that makes it sees it.
+/// An epoch: a thread and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Epoch {
     /// The thread.
     pub thread: ThreadId,
-    /// Its time. Two accesses of a thread have the same time if it handed nothing on between them.
+    /// The time. Two accesses of a thread have the same time if it released nothing between them.
     pub time: u32,
 }
 
@@ -63,7 +63,7 @@ pub struct Epoch {
 pub struct Earlier {
     /// The access.
     pub access: Access,
-    /// Where in the code it was made.
+    /// The calls of the access.
     pub calls: Calls,
 }
 
@@ -71,11 +71,11 @@ pub struct Earlier {
 /// more.
 pub type Calls = [u32; 4];
 
-/// Times begin anew, and the shadow with them, beyond this.
+/// Times start again, with a new shadow, beyond this.
 const LAST_TIME: u32 = u32::MAX / 2;
 
 impl Races {
-    /// Begins an execution: nothing was accessed.
+    /// Begins an execution, without accesses.
     pub fn begin(&mut self) {
         self.base = self.latest;
         self.calls.clear();
@@ -89,7 +89,7 @@ impl Races {
         }
     }
 
-    /// Says what is known now.
+    /// Copies the accesses of the execution into a snapshot.
     pub(crate) fn snapshot(&mut self, snapshot: &mut Snapshot) {
         let Races { shadow, base, latest, last_accesses, calls, overflow, used } = self;
         (snapshot.base, snapshot.latest) = (*base, *latest);
@@ -97,11 +97,11 @@ impl Races {
         snapshot.calls.clone_from(calls);
         snapshot.overflow.clone_from(overflow);
         snapshot.cells.clear();
-        // SAFETY: places stay where they are as long as the shadow.
+        // SAFETY: cells stay where they are as long as the shadow.
         snapshot.cells.extend(used.iter().map(|&at| (at, unsafe { *shadow.cell(at) })));
     }
 
-    /// Begins an execution that has made the accesses that are known.
+    /// Begins an execution with the accesses of a snapshot.
     pub(crate) fn restore(&mut self, snapshot: &Snapshot) {
         self.begin();
         let (old, new) = (snapshot.base, self.base);
@@ -127,11 +127,10 @@ impl Races {
         }
     }
 
-    /// Notes an access. `knows(thread, time)` says whether what a thread did at a time happened before it, `calls` where in
-    /// the code it is made.
+    /// Records an access. `knows(thread, time)` says whether an epoch happened before, `calls` returns the calls of the
+    /// access.
     ///
-    /// # Errors
-    /// The earlier access that it races with, if there is one; then the access is not noted.
+    /// The earlier access that it races with; then the access is not recorded.
     #[inline]
     pub fn access(
         &mut self,
@@ -160,7 +159,7 @@ impl Races {
         Ok(())
     }
 
-    /// Forgets an access, which turned out to be none.
+    /// Removes an access that turned out to be none.
     pub fn forget(&mut self, earlier: &Earlier) {
         let (base, calls) = (self.base, &self.calls);
         let is_it = |access: ShadowAccess, number: u32| {
@@ -170,7 +169,7 @@ impl Races {
                 && calls[number as usize] == earlier.calls
                 && same(access.earlier(0, earlier.calls).access)
         };
-        // SAFETY: places stay where they are as long as the shadow.
+        // SAFETY: cells stay where they are as long as the shadow.
         let cell = unsafe { &mut *self.shadow.cell(earlier.access.address) };
         for index in 0..ACCESSES {
             if is_it(cell.accesses[index], cell.calls[index]) {
@@ -182,7 +181,8 @@ impl Races {
         }
     }
 
-    /// Checks a free, without noting it: no access to the block can follow. `used_by` says which threads may have accessed it.
+    /// Checks a free, without recording it: no access to the block can follow. `used_by` says which threads may have
+    /// accessed the block.
     ///
     /// # Errors
     /// As for [`Races::access`].
@@ -193,7 +193,7 @@ impl Races {
         used_by: impl Fn(ThreadId) -> bool,
         knows: impl Fn(ThreadId, u32) -> bool,
     ) -> Result<(), Earlier> {
-        // Most often all that they ever did is known, and it does not matter where.
+        // Most often all their accesses happened before, wherever they were.
         let ordered = self.last_accesses.iter().enumerate().all(|(other, &time)| {
             let other = other as ThreadId;
             time <= self.base || other == thread || !used_by(other) || knows(other, time - self.base)
@@ -222,7 +222,7 @@ impl Races {
         calls: &impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
         let cell = self.shadow.cell(address);
-        // SAFETY: places stay where they are as long as the shadow.
+        // SAFETY: cells stay where they are as long as the shadow.
         let cell = unsafe { &mut *cell };
         if cell.accesses.contains(&access) {
             return Ok(());
@@ -241,7 +241,7 @@ impl Races {
     ) -> Result<(), Earlier> {
         let base = self.base;
         let mut room = None;
-        // The number of an access that this one stands for, which is not needed any more.
+        // The index of the calls of a subsumed access, which is free for reuse.
         let mut number = None;
         for index in 0..ACCESSES {
             let old = cell.accesses[index];

@@ -1,9 +1,9 @@
 //! Executions driven by an execution graph: the exhaustive search.
 //!
-//! An execution follows the graph that the [model checker](crate::model_checker) gives it. Where the graph ends, the execution adds
-//! events, each in the way that is always consistent; the model checker pushes all other ways on its work list. Threads pause before
-//! each event, but the graph says who goes on, and which write a read reads from. Memory holds the newest value of each
-//! location, for plain accesses and code that is not instrumented.
+//! An execution follows the graph that the [model checker](crate::model_checker) gives it. Beyond the end of the graph,
+//! each event is added as a maximal extension, and the model checker pushes its alternatives on the work list. Threads
+//! pause before each event, but the graph determines the next thread and the write that a read reads from. Memory holds
+//! the newest value of each location, for plain accesses and uninstrumented code.
 //!
 //! | module | operations |
 //! |---|---|
@@ -47,7 +47,7 @@ use crate::site::Site;
 use crate::thread::{Start, ThreadStatus, Wake};
 use crate::trace::{Action, Links};
 
-/// Executions that follow an execution graph.
+/// Graph-driven executions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GraphDriven;
 
@@ -65,8 +65,8 @@ impl Semantics for GraphDriven {
         }
     }
 
-    /// Those in the program, where all that the memory model allows is asked for. Otherwise a failure is sequentially consistent if
-    /// the success is, because that is what compilers make of it, on every machine.
+    /// The orders in the program, if the memory model is followed strictly. Otherwise a failure is sequentially
+    /// consistent if the success is, because compilers implement it so on every machine.
     #[inline]
     fn exchange_orders(engine: &Engine, [success, failure]: [Order; 2]) -> [Order; 2] {
         match success == Order::SeqCst && !engine.exploration.limits.to_the_letter {
@@ -184,13 +184,13 @@ impl Semantics for GraphDriven {
         engine.count_step();
         engine.current().rounds.yielded();
         if engine.exploration.limits.prove_spins {
-            // A thread that yields may be waiting for those who then go on: that is to be seen.
+            // A thread that yields may wait for the threads that then run: rescheduling shows that.
             engine.reschedule();
         }
     }
 
-    /// A thread that sleeps may be late, and so may the others. But people take it that after a long sleep the others have done what
-    /// they could: where other searches follow, that is left to them.
+    /// A sleep orders nothing: the thread may be late, and so may the others. But programmers expect that after a long
+    /// sleep the others have done what they could: where other strategies follow, such programs are left to them.
     fn sleep_until(engine: &mut Engine, deadline: u64) {
         let me = engine.current_id();
         let ns = deadline.saturating_sub(engine.time());
@@ -213,7 +213,7 @@ impl Semantics for GraphDriven {
         if engine.explores_time() {
             return engine.read_completions(me, threads);
         }
-        // A thread that does the same again does not wait.
+        // A thread that begins the same operation again does not spin.
         engine.current().rounds.reset();
         None
     }
@@ -254,7 +254,7 @@ impl Semantics for GraphDriven {
         engine.next_along_graph()
     }
 
-    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry. Failures are failures.
+    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry. Failures stay failures.
     fn validate(engine: &mut Engine) {
         if engine.execution.outcome != Some(Outcome::Passed) {
             return;
@@ -291,7 +291,7 @@ impl Semantics for GraphDriven {
             | Wait { address, .. } => checker.touched(me, *address),
             _ => None,
         };
-        // Where races are looked for, clocks are kept beside the graph.
+        // The race detector keeps clocks beside the graph.
         let moment = match engine.exploration.detector {
             None => checker.moment(me),
             Some(_) => engine.moment_by_clocks(action),
@@ -342,7 +342,7 @@ unsafe fn load<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
             }
             _ if (*engine).is_trusted(site) => location.read_volatile(),
             Site::ExpandedRmw => location.read_volatile(),
-            // The lock is free for all that std is to know: the exchange that follows waits until it is.
+            // std is shown a free lock: the exchange that follows waits until it is free.
             _ if rwlocks::is_lock_attempt(site) => T::narrow(0),
             _ => access::access(engine, caller, location, Access::Load, order),
         }
