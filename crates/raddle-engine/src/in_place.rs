@@ -1,9 +1,9 @@
-//! State that is copied field by field, into memory that is there already.
+//! Copying of state field by field, into existing allocations.
 
 /// Declares a struct whose `clone_from` calls that of each field, so that copying allocates only where a field grows.
 ///
-/// State of an execution is declared by this macro: it is copied at the beginning of every execution, and into and out of
-/// checkpoints. No field can be forgotten.
+/// **Invariant:** state of an execution is declared by this macro, so that no field can be forgotten when it is copied:
+/// at the beginning of every execution, and into and out of checkpoints.
 macro_rules! in_place {
     (
         $(#[$attribute:meta])*

@@ -1,35 +1,35 @@
-//! What a search leaves out: behaviours of the program that it does not try although they are possible.
+//! Possible behaviour that a search leaves out.
 //!
-//! A search that ends has tried everything that it can try. It is *complete* only if that is everything: if no execution came to
-//! something that is listed here.
+//! A search that ends has tried everything within its means. It is *complete* only if no execution could have shown
+//! behaviour that is listed here.
 
-/// One thing that is left out.
+/// A kind of behaviour that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
-    /// Timeouts that end while other threads could go on.
+    /// Timeouts that expire while other threads could go on.
     Timeouts,
-    /// Answers of `JoinHandle::is_finished`.
+    /// Other results of `JoinHandle::is_finished`.
     IsFinished,
-    /// Wake-ups of `park` and `Condvar::wait` that nobody caused.
+    /// Spurious wake-ups of `park` and `Condvar::wait`.
     SpuriousWakeUps,
-    /// Failures of `compare_exchange_weak` at a place that holds what is expected.
+    /// Spurious failures of `compare_exchange_weak`.
     SpuriousFailures,
-    /// What the program makes of other random bytes.
+    /// Other random bytes.
     RandomBytes,
-    /// What the program makes of other times.
+    /// Other times of the clock.
     Time,
-    /// Executions that go on for longer, or for ever.
+    /// Longer executions, or endless ones.
     LongExecutions,
-    /// Loops that give way and count their rounds.
+    /// Further iterations of loops that yield, which may count them.
     YieldingLoops,
-    /// The order in which threads get their identifiers.
+    /// Other orders in which threads get their identifiers.
     ThreadIds,
-    /// Which of several threads a wake-up is for: the one that has waited longest.
+    /// Wake-ups of other threads than the one that has waited longest.
     WakeOrders,
 }
 
-/// All reasons, in the order in which they are told.
+/// All reasons, in the order of reports.
 pub const REASONS: [Reason; 10] = [
     Reason::LongExecutions,
     Reason::Timeouts,
@@ -44,7 +44,7 @@ pub const REASONS: [Reason; 10] = [
 ];
 
 impl Reason {
-    /// What was not tried, as the subject of a sentence.
+    /// The behaviour that was left out, as the subject of a sentence.
     pub fn text(self) -> &'static str {
         match self {
             Reason::Timeouts => "timeouts that end while other threads could go on",
@@ -72,7 +72,7 @@ impl LeftOut {
         self.0 |= 1 << reason as u8;
     }
 
-    /// Adds those of another set.
+    /// Adds the reasons of another set.
     pub fn join(&mut self, other: LeftOut) {
         self.0 |= other.0;
     }
@@ -82,7 +82,7 @@ impl LeftOut {
         self.0 == 0
     }
 
-    /// Whether other kinds of search may try some of it.
+    /// Whether another strategy may try some of the behaviour.
     pub fn is_for_others(self) -> bool {
         use Reason::{IsFinished, LongExecutions, ThreadIds, Timeouts, YieldingLoops};
         self.iter().any(|reason| {
@@ -95,7 +95,7 @@ impl LeftOut {
         REASONS.into_iter().filter(move |&reason| self.0 & 1 << reason as u8 != 0)
     }
 
-    /// As a number, for other processes.
+    /// The set as a number, for other processes.
     pub(crate) fn bits(self) -> u32 {
         self.0
     }

@@ -1,8 +1,9 @@
-//! Operations as instrumented code asks for them: memory orders, read-modify-writes and their arithmetic, the threads and callers that make them.
+//! Operations of instrumented code: memory orders, read-modify-writes and their arithmetic, callers and threads.
 
 use std::sync::atomic::Ordering;
 
-/// The number of a virtual thread within an execution. 0 runs the closure; the others are numbered as they are made.
+/// The number of a virtual thread within an execution. Thread 0 runs the closure; the others are numbered as they are
+/// spawned.
 pub type ThreadId = u16;
 
 /// A memory order, as LLVM's instrumentation numbers them.
@@ -65,25 +66,25 @@ impl From<Order> for Ordering {
     }
 }
 
-/// What kind of step a thread will take next, as far as strategies care.
+/// The effect of a pending step, as far as strategies care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It only reads the address.
+    /// Reads the address only.
     Read,
-    /// It may change the address.
+    /// May change the value at the address.
     Write,
-    /// It locks the mutex at the address, and cannot run while that is locked.
+    /// Locks the mutex at the address, and cannot run while it is locked.
     Lock,
-    /// It touches nothing that another pending step could touch: the beginning of a thread, a fence, a yield.
+    /// Independent of every other step: the beginning of a thread, a fence, a yield.
     Nothing,
 }
 
 /// The step that a thread will take when it runs next.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
-    /// The address it is about.
+    /// The address.
     pub address: usize,
-    /// What it does to it.
+    /// The effect.
     pub effect: Effect,
 }
 
@@ -130,7 +131,7 @@ pub enum Rmw {
 }
 
 impl Rmw {
-    /// All of them, each at the index that is its number.
+    /// All operations, each at the index that is its number.
     pub const ALL: [Rmw; 11] = [
         Rmw::Swap,
         Rmw::Add,
@@ -145,13 +146,13 @@ impl Rmw {
         Rmw::SignedMax,
     ];
 
-    /// Whether the compiler may make a loop of loads and compare-exchanges of the operation, because the processor has no
-    /// instruction that returns the old value.
+    /// Whether the compiler may expand the operation into a loop of loads and compare-exchanges, because the processor
+    /// has no instruction that returns the old value.
     pub fn may_be_expanded(self) -> bool {
         !matches!(self, Rmw::Swap | Rmw::Add | Rmw::Sub)
     }
 
-    /// The method's name.
+    /// The name of the atomic method.
     pub fn name(self) -> &'static str {
         match self {
             Rmw::Swap => "swap",
@@ -167,10 +168,10 @@ impl Rmw {
     }
 }
 
-/// Where in the program an atomic access comes from.
+/// The code that calls for an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller {
-    /// Where the call returns to.
+    /// The return address.
     pub pc: usize,
     /// The frame pointer of the calling function.
     pub fp: usize,
@@ -178,7 +179,7 @@ pub struct Caller {
 
 /// An integer that instrumented code accesses atomically.
 pub trait Int: Copy + Eq {
-    /// Its value, widened.
+    /// The value, widened.
     fn widen(self) -> u128;
     /// The value that was widened.
     fn narrow(wide: u128) -> Self;

@@ -1,43 +1,43 @@
-//! How executions end.
+//! Outcomes of executions.
 
 use crate::detect::fault::Fault;
 use crate::op::ThreadId;
 
-/// How an execution ended.
+/// The outcome of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The closure returned and all threads ended.
     Passed,
-    /// A panic left the closure, or ended a thread that nobody joined.
+    /// A panic left the closure, or ended a thread that was not joined.
     Panic {
         /// The thread.
         thread: ThreadId,
     },
     /// No thread can run.
     Deadlock,
-    /// The threads that are left only spin, and nothing can change that.
+    /// The remaining threads spin, and no write can release them.
     Livelock,
-    /// The execution did not end, although every thread that could go on did, again and again: see `engine::fair`.
+    /// The execution did not end under [fair scheduling](crate::execution), either.
     Endless,
-    /// More time than allowed.
+    /// The time limit was exceeded.
     TimeLimit,
     /// The closure returned, but threads are left that can never run again.
     ThreadLeak,
-    /// A signal.
+    /// A signal ended the execution.
     Crash {
         /// The thread that ran.
         thread: ThreadId,
         /// The signal's number.
         signal: i32,
-        /// The address it was about, for memory faults.
+        /// The faulting address, for memory faults.
         address: usize,
     },
-    /// A thread's stack was too small.
+    /// A thread overflowed its stack.
     StackOverflow {
         /// The thread.
         thread: ThreadId,
     },
-    /// Memory was not used as memory may be.
+    /// A memory error.
     Fault(Fault),
     /// The code under test ended the process.
     Exit {
@@ -46,15 +46,15 @@ pub enum Outcome {
         /// The exit code.
         code: i32,
     },
-    /// The execution ended well, but its results are wrong: the judge says so.
+    /// The judge rejected the results of an execution that passed.
     Rejected,
-    /// The strategy asked for a thread that cannot run: the execution is not the one it was made for.
+    /// The strategy chose a thread that cannot run: the execution is not the one that the schedule was made for.
     Diverged {
         /// Number of the choice, from 0.
         choice: usize,
     },
-    /// Something that the exhaustive search cannot follow: accesses of different sizes to the same memory or of 128 bits, a
-    /// fence in all threads, or a long sleep where other searches can do better.
+    /// Behaviour that the exhaustive search does not support: accesses of different sizes to the same memory or of 128
+    /// bits, a fence in all threads, or a long sleep that another strategy handles better.
     Unsupported {
         /// The thread that did it.
         thread: ThreadId,
@@ -64,12 +64,12 @@ pub enum Outcome {
         /// The thread that showed it.
         thread: ThreadId,
     },
-    /// The execution does not count.
+    /// The execution is discarded.
     Discarded(Discarded),
 }
 
 impl Outcome {
-    /// The same outcome of an execution whose threads have other numbers.
+    /// The outcome with its thread renumbered.
     pub(crate) fn map_thread(mut self, number: impl Fn(ThreadId) -> ThreadId) -> Outcome {
         match &mut self {
             Outcome::Panic { thread }
@@ -84,15 +84,15 @@ impl Outcome {
     }
 }
 
-/// Why an execution does not count.
+/// The reason for discarding an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
     /// A thread is blocked in a way that another execution continues: this one shows nothing new.
     Blocked,
     /// Every interleaving of the execution has more preemptions than the bound allows.
     BoundExceeded,
-    /// The execution has to be repeated with what it found out: a spin assumption, a line of a stack that threads share.
+    /// The execution must be repeated with a new fact: a spin assumption, or a line of a stack that threads share.
     Repeat,
-    /// The search restarts with a finer abstraction; the executions that it has made do not count.
+    /// The search restarts with a finer abstraction; earlier executions do not count.
     Restart,
 }

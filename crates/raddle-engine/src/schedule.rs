@@ -2,22 +2,23 @@
 
 use crate::op::ThreadId;
 
-/// The first entry of a schedule that was found by a strategy that claims all interleavings; no thread has this number.
+/// The first entry of a schedule from a strategy that claims all interleavings. No thread has this number.
 pub const ALL_POINTS: ThreadId = ThreadId::MAX;
 
-/// What has to be chosen to make an execution again.
+/// The choices that make an execution again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// The thread taken at each point where more than one could go on; under the exhaustive search, that of each event. It begins with
-    /// [`ALL_POINTS`] if threads could change where a handle of an `Arc` is made.
+    /// The thread taken at each scheduling point where more than one could go on; in graph-driven executions, the
+    /// thread of each event. Begins with [`ALL_POINTS`] if increments of `Arc`'s counts were scheduling points.
     pub threads: Vec<ThreadId>,
-    /// At each access that had a choice (under the exhaustive search, at each access): how far back in modification order it went. 0 is the newest.
+    /// The position in modification order of each access that had a choice (in graph-driven executions, of each
+    /// access), counted back from the newest store, which is 0.
     pub mo_offsets: Vec<u16>,
-    /// Under the exhaustive search: how each access to a count of references was made, as far as any was an event
-    /// (see `model_checker::abstraction_log`).
+    /// In graph-driven executions, the abstraction of each access to a reference count or `RwLock`, as far as any was
+    /// precise (see [`crate::model_checker`]).
     pub counts: Vec<u16>,
-    /// Since which event the execution went on fairly, if it reached a limit.
+    /// The event from which the execution was fair, if it reached a limit.
     pub fair_since: Option<u64>,
-    /// The seed of the random bytes that the code under test got, if it is not that of the search.
+    /// The seed of the random bytes of the code under test, if it differs from the search's.
     pub random: Option<u64>,
 }

@@ -1,30 +1,31 @@
-//! What the code at an address is, decided once per address from debug information.
+//! Classification of code addresses, once per address, from debug information.
 //!
-//! Most atomic accesses of a Rust program are not the user's: `std::thread`'s bookkeeping and `Arc`'s counting are inlined
-//! into user code and instrumented with it. [`Site`] tells them apart; an [`Entry`] of the table is one load on the path of an event.
+//! Most atomic accesses of a Rust program are not the user's: the bookkeeping of `std::thread` and the reference counts
+//! of `Arc` are inlined into user code and instrumented with it. A [`Site`] tells them apart; an [`Entry`] of the table
+//! is one load on the path of an event.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::platform::global::GLOBAL;
 use crate::platform::{elf, processes};
 
-/// What an access at some code address is.
+/// The class of an access, by its code address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Site {
-    /// Not looked at yet.
+    /// Not classified yet.
     Unknown = 0,
     /// An event like any other.
     User = 1,
-    /// The address lies in a function that only passes the access on (`AtomicUsize::load` in a debug build): its caller
-    /// tells what the access is.
+    /// In a function that only passes the access on (`AtomicUsize::load` in a debug build): its caller determines the
+    /// class.
     Plumbing = 2,
     /// Bookkeeping of `std::thread`: spawn, join, scopes. Ordered by the spawn and join events themselves.
     ThreadBookkeeping = 3,
     /// The increment of a reference count, which commutes with everything that can happen while the incrementer holds
     /// its own reference.
     RefCountUp = 4,
-    /// The decrement of a reference count: with the last reference goes the value.
+    /// The decrement of a reference count. The last one drops the value.
     RefCountDown = 5,
     /// Part of a load/compare-exchange loop into which the compiler expanded one read-modify-write.
     ExpandedRmw = 6,
@@ -32,60 +33,61 @@ pub enum Site {
     MutexLock = 7,
     /// Another access of the standard library's own synchronisation: an event like any other, but trusted to be right.
     Std = 8,
-    /// Bookkeeping of `std::thread`, too: a scope looks whether its threads have ended.
+    /// Bookkeeping of `std::thread`, too: a scope checks whether its threads have ended.
     ScopeEnd = 9,
-    /// The decrement of the count of weak references: with the last one goes the memory.
+    /// The decrement of a weak reference count. The last one frees the memory.
     WeakCountDown = 10,
-    /// Part of how a `std::sync::RwLock` is locked by a thread that waits until it can.
+    /// Part of locking a `std::sync::RwLock` by a thread that waits until it can.
     RwLockWait = 11,
     /// Part of an attempt to lock a `std::sync::RwLock`.
     RwLockTry = 12,
-    /// In code that the user says counts references: what an access there is depends on what it does.
+    /// In code that the user marked as counting references: the class depends on the operation.
     MarkedCount = 13,
-    /// `JoinHandle::is_finished` looks at a thread.
+    /// The load of `JoinHandle::is_finished`.
     IsFinished = 14,
-    /// An event like any other, at code that the compiler made of several places: `is_finished` may be one of them.
+    /// An event like any other, in code that the compiler merged from several sources: `is_finished` may be one of
+    /// them.
     Merged = 15,
 }
 
 impl Site {
-    /// Whether an access there counts references.
+    /// Whether the access changes or reads a reference count.
     #[inline(always)]
     pub(crate) fn counts_references(self) -> bool {
         matches!(self, Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown)
     }
 
-    /// Whether an access there is no point at which threads may change.
+    /// Whether the access is no scheduling point.
     #[inline(always)]
     pub fn is_trusted(self) -> bool {
         matches!(self, Site::ThreadBookkeeping | Site::ScopeEnd | Site::RefCountUp)
     }
 }
 
-/// What may become of a compare-exchange at some code address.
+/// The strength of a compare-exchange at some code address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exchange {
-    /// It fails only if the place does not hold what is expected.
+    /// It fails only if the location does not hold the expected value.
     #[default]
     Strong = 0,
-    /// It may fail although the place does.
+    /// It may fail although the location holds the expected value.
     Weak = 1,
-    /// Then the standard library tries again.
+    /// It may fail spuriously, and the standard library then tries again.
     Repeated = 2,
 }
 
 impl Exchange {
-    /// The bits of a table entry for an exchange that is nothing but weak.
+    /// The bits of a table entry for an exchange that is weak and not repeated.
     pub(crate) const WEAK: u8 = (Exchange::Weak as u8) << 4;
 }
 
-/// What is known of the code at an address.
+/// The classification of a code address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// What an access there is.
+    /// The class of an access.
     pub site: Site,
-    /// What a compare-exchange there is.
+    /// The strength of a compare-exchange.
     pub exchange: Exchange,
 }
 
@@ -98,22 +100,22 @@ impl From<Site> for Code {
 impl Code {
     const SITE: u8 = 0xf;
 
-    /// As the table has it.
+    /// The classification as a byte of the table.
     fn bits(self) -> u8 {
         self.site as u8 | (self.exchange as u8) << 4
     }
 }
 
-/// A way to find out what the code at a return address is: slow, called once per address. It is made when memory is
-/// already the engine's, so that what it remembers is not rolled back.
+/// The classifier of return addresses: slow, called once per address. It is made when memory is already the engine's,
+/// so that its caches are not rolled back.
 pub type Classify = Box<dyn FnMut(usize) -> Code>;
 
-/// The code of the call that returns to an address, as the table has it. The table has one byte per byte of the program's code.
+/// The table's byte for a return address. The table has one byte per byte of the program's code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry(*mut u8);
 
 impl Entry {
-    /// None for code outside of the program.
+    /// The entry of a return address. None for code outside of the program.
     #[inline(always)]
     pub(crate) fn of(pc: usize) -> Option<Entry> {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
@@ -137,7 +139,8 @@ impl Entry {
     }
 }
 
-/// Maps the tables, before the first exploration of the process. They are shared: what a forked process finds out, all know.
+/// Maps the tables, before the first exploration of the process. They are shared, so that forked processes classify
+/// each address once.
 pub(crate) fn map_tables() {
     if !GLOBAL.sites.get().is_null() {
         return;
@@ -150,7 +153,7 @@ pub(crate) fn map_tables() {
     GLOBAL.text_len.set(code.len());
 }
 
-/// Empties the table of sites if they were found out when other code was marked as counting references.
+/// Clears the table of sites if another set of functions was marked as counting references when it was filled.
 pub(crate) fn forget_sites_unless(counts: &[String]) {
     static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,20 +165,21 @@ pub(crate) fn forget_sites_unless(counts: &[String]) {
     }
 }
 
-/// How often plain accesses were looked at, by the return address of their announcement: one byte per byte of code.
+/// Counts of checked plain accesses, by the return address of their instrumentation callback: one byte per byte of
+/// code.
 ///
-/// What `std::thread` does to its own data is ordered by the spawn and join events, and is most of what small programs do.
-/// Finding out that code is no more than that takes longer than to look at a few accesses, so it is asked when there were many.
+/// Accesses of `std::thread` to its own data are ordered by the spawn and join events, and are most of those of small
+/// programs. Classifying an address takes longer than checking a few accesses, so it is done only after many.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainAccessCounter;
 
 impl PlainAccessCounter {
-    /// The accesses there are bookkeeping, and need not be looked at.
+    /// The accesses are bookkeeping, and need no check.
     pub const NO_CONCERN: u8 = u8::MAX;
-    /// So many looks are cheaper than the question what the code is.
+    /// Number of checks that cost less than a classification.
     const ENOUGH: u8 = 100;
 
-    /// Whether the accesses announced by the call that returns to `pc` need not be looked at.
+    /// Whether plain accesses whose callback returns to `pc` need no check.
     #[inline(always)]
     pub fn is_no_concern(pc: usize) -> bool {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
@@ -184,7 +188,7 @@ impl PlainAccessCounter {
             && unsafe { *GLOBAL.looks.get().add(offset) } == PlainAccessCounter::NO_CONCERN
     }
 
-    /// Counts a look at an access announced by the call that returns to `pc`. True if it is time to ask what the code is.
+    /// Counts a check of a plain access whose callback returns to `pc`. True if it is time to classify the code.
     #[inline(always)]
     pub(crate) fn count(pc: usize) -> bool {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
@@ -198,9 +202,9 @@ impl PlainAccessCounter {
         counts && *looks == PlainAccessCounter::ENOUGH
     }
 
-    /// Notes that the call that returns to `pc` announces bookkeeping.
+    /// Marks plain accesses whose callback returns to `pc` as bookkeeping.
     pub(crate) fn set_no_concern(pc: usize) {
-        // SAFETY: as above; it was counted before.
+        // SAFETY: as above; the address was counted before, so it lies within the table.
         unsafe { *GLOBAL.looks.get().add(pc - GLOBAL.text_start.get()) = PlainAccessCounter::NO_CONCERN };
     }
 }

@@ -1,4 +1,5 @@
-//! What one execution did. Recorded only while an execution is replayed for its report, so that the search pays nothing.
+//! The record of one execution. It is made only while an execution is replayed for its report, so that the search pays
+//! nothing.
 
 use std::ops::Range;
 
@@ -14,15 +15,15 @@ use crate::weak_memory::Touched;
 pub struct Trace {
     /// The latest events.
     pub events: Vec<Event>,
-    /// How many earlier ones were dropped.
+    /// Number of earlier events, which were dropped.
     pub omitted: u64,
     limit: usize,
     /// Steps at the beginning of the execution whose events are not recorded.
     pub(crate) skipped_steps: u64,
     switched: Option<SwitchReason>,
-    /// What is recorded although it is not an event otherwise, because it explains how the execution ends.
+    /// Accesses that are recorded although they are no events, because they explain the failure.
     pub(crate) watch: Watch,
-    /// What was recorded of that, however long ago.
+    /// The recorded accesses of `watch`, however long ago.
     pub evidence: Vec<Event>,
 }
 
@@ -31,25 +32,25 @@ pub struct Trace {
 pub struct Event {
     /// The thread.
     pub thread: ThreadId,
-    /// What it did.
+    /// The action.
     pub action: Action,
-    /// The name of the place it is about.
+    /// The name of the memory location.
     pub name: Option<String>,
     /// The call stack, innermost first.
     pub stack: Vec<CallFrame>,
-    /// Why the thread before this one stopped, if it is another.
+    /// The reason why the previous thread stopped, if it is another.
     pub switch: Option<SwitchReason>,
-    /// What it has to do with other events.
+    /// The relations to other events.
     pub links: Links,
 }
 
-/// What an event has to do with other events, as far as that is known.
+/// The relations of an event to other events, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// The stores that an access to memory had to do with.
+    /// The reads-from and modification order of an access.
     pub touched: Option<Touched>,
-    /// When it happened, by the clock of its thread, and what of other threads had happened before it, itself included, by
-    /// theirs.
+    /// The time of the event by the clock of its thread, and the vector clock of the events that happen before it,
+    /// itself included.
     pub moment: Option<(Time, Vec<Time>)>,
 }
 
@@ -66,11 +67,11 @@ pub enum SwitchReason {
     Finished,
 }
 
-/// What an event did. Values are widened to 128 bits.
+/// The action of an event. Values are widened to 128 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they say what they mean")]
 pub enum Action {
-    /// `newest` is what memory held, of which the value may be an older one.
+    /// `newest` is the value in memory; `value` may be an older one.
     Load {
         address: usize,
         size: u8,
@@ -78,9 +79,10 @@ pub enum Action {
         value: u128,
         newest: u128,
     },
-    /// The load before was a compare-exchange that failed although the place held what was expected.
+    /// The load before was a compare-exchange that failed spuriously.
     FailsSpuriously,
-    /// `newest` is what memory holds then: another value if the store was overtaken by an earlier one.
+    /// `newest` is the value in memory after the store: another one if an earlier store comes later in modification
+    /// order.
     Store {
         address: usize,
         size: u8,
@@ -128,7 +130,7 @@ pub enum Action {
     Join {
         thread: ThreadId,
     },
-    /// A plain access, or an atomic one that could not be made.
+    /// A plain access, or an atomic one that failed because of a memory error.
     Access {
         address: usize,
         size: usize,
@@ -168,11 +170,11 @@ pub enum Action {
     },
 }
 
-/// A way to find the name of a place: called with the call stack of an event and the address that it is about.
+/// Names a memory location, from the call stack of an event and the address.
 pub type Namer = Box<dyn FnMut(&[CallFrame], usize) -> Option<String>>;
 
 impl Action {
-    /// The place that the action is about.
+    /// The address of the memory location.
     pub fn address(&self) -> Option<usize> {
         match *self {
             Action::Load { address, .. }
@@ -191,7 +193,7 @@ impl Action {
 }
 
 impl Action {
-    /// Whether the action hands on what its thread has done: the thread's time goes on with it.
+    /// Whether the action releases its thread's view, which advances the thread's time.
     pub(crate) fn releases(&self) -> bool {
         match *self {
             Action::Store { order, .. } | Action::Rmw { order, .. } | Action::Fence { order } => {
@@ -231,14 +233,14 @@ impl Trace {
         }
     }
 
-    /// Forgets what was recorded: the execution is made again.
+    /// Clears the trace, because the execution is repeated.
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.omitted = 0;
         self.switched = None;
     }
 
-    /// The trace, with everything that explains how the execution ends.
+    /// The trace, set to record the accesses that explain a failure.
     pub fn watching(mut self, outcome: &Outcome) -> Trace {
         if let Outcome::Fault(fault) = outcome {
             self.watch = fault.watch();
@@ -269,13 +271,13 @@ impl Trace {
             self.events.drain(..drop);
             self.omitted += drop as u64;
         }
-        // A thread that was chosen may be left again before it has done anything.
+        // A chosen thread may be switched away from before it makes an event.
         let same = self.events.last().is_some_and(|last| last.thread == thread);
         event.switch = self.switched.take().filter(|_| !same);
         self.events.push(event);
     }
 
-    /// Whether an action is to be kept however long the execution is.
+    /// Whether an action belongs to the evidence, which is kept however long the execution is.
     pub(crate) fn is_watched(&self, action: &Action) -> bool {
         let Some(address) = action.address() else { return false };
         match *action {

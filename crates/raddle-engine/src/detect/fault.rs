@@ -1,21 +1,21 @@
-//! What can be wrong with an access to memory.
+//! Memory errors.
 
 use std::ops::Range;
 
 use crate::isolate::heap::Block;
 use crate::op::ThreadId;
 
-/// Something that no correct program does to memory.
+/// A memory error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Two accesses to the same bytes, at least one of them a write and at least one of them not atomic, and neither
-    /// happened before the other.
+    /// A data race: two accesses to the same bytes, at least one of them a write and at least one of them not atomic,
+    /// unordered by happens-before.
     DataRace {
         /// The access that was made first in this execution.
         first: Access,
         /// The access that was made when the race was seen.
         second: Access,
-        /// The block that they access, if it is one.
+        /// The block that contains the bytes, if any.
         block: Option<Block>,
     },
     /// An access to a block that was freed.
@@ -25,23 +25,23 @@ pub enum Fault {
         /// The block.
         block: Block,
     },
-    /// A block was freed again.
+    /// A block was freed twice.
     DoubleFree {
         /// The thread that freed it again.
         thread: ThreadId,
         /// The block.
         block: Block,
     },
-    /// Something was freed that is no block.
+    /// An address was freed that is no block.
     InvalidFree {
         /// The thread that freed it.
         thread: ThreadId,
-        /// What it freed.
+        /// The freed address.
         address: usize,
-        /// The block that the address lies in, if there is one.
+        /// The block that contains the address, if any.
         block: Option<Block>,
     },
-    /// Blocks were left that nothing refers to.
+    /// Unreachable blocks were not freed.
     Leak {
         /// The blocks, by address.
         blocks: Vec<Block>,
@@ -53,15 +53,15 @@ pub enum Fault {
 pub struct Access {
     /// The thread that made it.
     pub thread: ThreadId,
-    /// Where.
+    /// The first byte.
     pub address: usize,
-    /// How many bytes.
+    /// Number of bytes.
     pub size: usize,
-    /// What it did.
+    /// The kind.
     pub kind: AccessKind,
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they say what they mean")]
 pub enum AccessKind {
@@ -73,13 +73,13 @@ pub enum AccessKind {
 }
 
 impl AccessKind {
-    /// Whether it changes the memory.
+    /// Whether the access changes the memory.
     #[inline(always)]
     pub fn writes(self) -> bool {
         matches!(self, AccessKind::Write | AccessKind::AtomicWrite | AccessKind::Free)
     }
 
-    /// Whether it is atomic.
+    /// Whether the access is atomic.
     #[inline(always)]
     pub fn is_atomic(self) -> bool {
         matches!(self, AccessKind::AtomicRead | AccessKind::AtomicWrite)
@@ -93,20 +93,20 @@ impl Access {
     }
 }
 
-/// What to record of an execution that is made again because of a fault: everything that explains it, which is too much to
-/// record of every place.
+/// The accesses to record when the execution of a memory error is replayed: those that explain it. All accesses would
+/// be too many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// Plain accesses to these bytes.
     pub bytes: Range<usize>,
     /// Allocations and frees of blocks that begin here.
     pub blocks: Range<usize>,
-    /// Whether these are too many to be shown among the events.
+    /// Whether these are too many to be listed among the events.
     pub is_aside: bool,
 }
 
 impl Fault {
-    /// What explains the fault.
+    /// The accesses that explain the error.
     pub fn watch(&self) -> Watch {
         let block = |block: &Block| block.start..block.start + 1;
         match self {

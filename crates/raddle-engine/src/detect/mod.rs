@@ -1,4 +1,4 @@
-//! What can be wrong with accesses to memory: [data races](race), and accesses to memory that is not there ([`fault`]).
+//! Memory errors: [data races](race), and accesses to memory that is not allocated ([`fault`]).
 
 pub mod fault;
 pub mod race;

@@ -1,4 +1,4 @@
-//! Threads that do not go on: blocked, giving way, locking, spinning, and what happens when that is all of them.
+//! Blocked threads: how threads block and unblock, and the outcome when no thread is runnable.
 
 use std::mem;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use crate::isolate::pages::Pages;
 use crate::left_out::Reason;
 use crate::op::{Pending, ThreadId};
 use crate::platform::words;
-use crate::thread::{State, Wake};
+use crate::thread::{ThreadStatus, Wake};
 use crate::trace::{Action, Links, SwitchReason};
 
 impl Engine {
-    /// The current thread cannot go on until another (or the clock) makes it runnable.
-    pub(crate) fn block(&mut self, state: State, reason: SwitchReason) {
+    /// Blocks the current thread until another thread or the clock unblocks it.
+    pub(crate) fn block(&mut self, status: ThreadStatus, reason: SwitchReason) {
         let me = self.execution.current;
-        self.note_pause();
-        self.current().state = state;
-        // What it was about to do, it has done. Who is woken wants something else, and nobody knows what.
+        self.save_pause_stack();
+        self.current().status = status;
+        // The pending step has been taken, and the step after the wake-up is not known yet.
         self.current().pending = Pending::NOTHING;
-        if matches!(state, State::Lock { .. } | State::Futex { .. } | State::Spinning) {
+        if matches!(status, ThreadStatus::Lock { .. } | ThreadStatus::Futex { .. } | ThreadStatus::Spinning) {
             self.execution.waited.get_or_insert(me);
         }
         self.execution.runnable.retain(|&thread| thread != me);
@@ -29,36 +29,36 @@ impl Engine {
         self.switch_to(next, reason);
     }
 
-    /// A blocked thread can go on.
+    /// Unblocks a thread.
     pub(crate) fn unblock(&mut self, thread: ThreadId, wake: Wake) {
         let waiting = &mut self.threads[thread as usize];
         waiting.wake = wake;
-        if waiting.state == State::Spinning {
+        if waiting.status == ThreadStatus::Spinning {
             self.execution.spinners.retain(|&spinner| spinner != thread);
         }
         self.make_runnable(thread);
     }
 
-    /// The current thread begins to wait until a deadline. Unless the search explores that the deadline comes while others could go on, it
-    /// comes only when no other thread can, which leaves behaviour out.
-    pub(crate) fn note_timeout(&mut self, is_explored: bool) {
+    /// Records that timeouts are left out, if the current thread begins a wait with a deadline that is only explored to
+    /// expire when no other thread can go on.
+    pub(crate) fn leave_out_unexplored_timeout(&mut self, is_explored: bool) {
         let me = self.execution.current;
         let mut others = self.threads[..self.execution.alive].iter().filter(|thread| thread.id != me);
-        if !is_explored && others.any(|thread| thread.state != State::Finished) {
+        if !is_explored && others.any(|thread| thread.status != ThreadStatus::Finished) {
             self.exploration.left_out.add(Reason::Timeouts);
         }
     }
 
-    /// A thread of a scope has done all that the scope waits for: the current thread, or the one whose handle it dropped. If that
-    /// thread has panicked, the end of the scope panics in its place.
-    pub(crate) fn note_left(&mut self) {
+    /// Marks a panicked thread of a scope as joined, because the end of the scope panics in its place. The thread is
+    /// the current one, or the one whose handle it dropped.
+    pub(crate) fn propagate_panic_to_scope(&mut self) {
         let me = self.execution.current;
         let dropped = self.current().dropped_handle.take().filter(|_| !self.current().panicked);
         let thread = &mut self.threads[usize::from(dropped.unwrap_or(me))];
         thread.joined |= thread.panicked;
     }
 
-    /// Wakes up to `count` threads that wait at an address.
+    /// Wakes up to `count` threads that wait at a futex. Returns them.
     pub(crate) fn wake_waiters(&mut self, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
         let mut woken = Vec::new();
         if self.execution.futexes.waiters(address, mask) > count as usize {
@@ -76,7 +76,7 @@ impl Engine {
         woken
     }
 
-    /// Whether a wait of the current thread ends although nobody ends it.
+    /// Whether a wait of the current thread ends spuriously.
     pub(crate) fn wakes_spuriously(&mut self) -> bool {
         if !self.exploration.limits.also.spurious_wake_ups {
             self.exploration.left_out.add(Reason::SpuriousWakeUps);
@@ -90,8 +90,8 @@ impl Engine {
         wakes
     }
 
-    /// Whether a compare-exchange of the current thread that may do so fails although the place may hold what is expected.
-    /// `can_be_told` says whether the code would notice.
+    /// Whether a weak compare-exchange of the current thread fails spuriously. `can_be_told` says whether a failure can
+    /// be passed to the code.
     pub(crate) fn fails_spuriously(&mut self, can_be_told: impl FnOnce() -> bool) -> bool {
         if !self.exploration.limits.also.spurious_failures || !can_be_told() {
             self.exploration.left_out.add(Reason::SpuriousFailures);
@@ -105,24 +105,24 @@ impl Engine {
         fails
     }
 
-    /// Those who wait for the end of a scope look again whether all of its threads have left it.
+    /// Unblocks the threads that wait for the end of a scope, to check again whether its threads have left it.
     pub(crate) fn unblock_scopes(&mut self) {
         for index in 0..self.execution.alive {
-            if self.threads[index].state == State::JoinScope {
+            if self.threads[index].status == ThreadStatus::JoinScope {
                 self.unblock(index as ThreadId, Wake::Woken);
             }
         }
     }
 
-    /// The thread's deadline comes while others could go on: they are held up.
+    /// Lets the deadline of a thread expire while others could go on: they are delayed.
     #[cold]
     pub(crate) fn end_sleep(&mut self, thread: ThreadId) {
-        self.execution.clock.hold_up(thread);
+        self.execution.clock.delay_others(thread);
         self.execution.futexes.cancel(thread);
         self.unblock(thread, Wake::TimedOut);
     }
 
-    /// Ends the wait of a thread that has a deadline, as if that had come. False if it has none.
+    /// Lets the deadline of a thread expire. False if the thread has none.
     pub(crate) fn time_out(&mut self, thread: ThreadId) -> bool {
         let has_deadline = self.execution.clock.deadline(thread).is_some();
         if has_deadline {
@@ -131,7 +131,8 @@ impl Engine {
         has_deadline
     }
 
-    /// Nobody can run. Lets the clock move, then spinners go on; false (and an outcome) if neither helps.
+    /// No thread is runnable. Advances the clock to the next deadline, or lets spinning threads make another iteration.
+    /// False, with the outcome set, if there are neither.
     #[cold]
     pub(crate) fn pass_time(&mut self) -> bool {
         let mut clock = mem::take(&mut self.execution.clock);
@@ -145,8 +146,8 @@ impl Engine {
         }
         if !self.execution.spinners.is_empty() {
             let stuck = |&spinner: &ThreadId| self.threads[spinner as usize].spin.stuck;
-            let memory = self.memory();
-            if self.execution.memory_of_round.replace(memory) == Some(memory)
+            let memory = self.memory_hash();
+            if self.execution.memory_hash_of_round.replace(memory) == Some(memory)
                 && self.execution.spinners.iter().all(stuck)
             {
                 self.execution.outcome = Some(Outcome::Livelock);
@@ -161,7 +162,7 @@ impl Engine {
         false
     }
 
-    /// Threads that spin go round once more.
+    /// Lets all spinning threads make another iteration.
     pub(crate) fn release_all_spinners(&mut self) {
         for spinner in mem::take(&mut self.execution.spinners) {
             self.threads[spinner as usize].spin.next_iteration();
@@ -169,18 +170,18 @@ impl Engine {
         }
     }
 
-    /// Lets the trace end with what the threads wait for: one that was about to lock a mutex when another locked it has
-    /// made no event since.
+    /// Ends the trace with the waits of blocked threads. A thread that was about to lock a mutex when another locked it
+    /// has no such event yet.
     pub(crate) fn record_last_waits(&mut self) {
         let Some(trace) = &mut self.exploration.trace else { return };
         for thread in &self.threads[..self.execution.alive] {
-            let State::Lock { address } = thread.state else { continue };
+            let ThreadStatus::Lock { address } = thread.status else { continue };
             let last = trace.events.iter().rev().find(|event| event.thread == thread.id);
             if !last.is_some_and(
                 |event| matches!(event.action, Action::Wait { address: at, .. } if at == address),
             ) {
-                // SAFETY: whatever a thread waits for exists, be it a mutex or an atomic of any size; no page ends within four bytes of it
-                // that are read beyond, because statics, stacks and blocks of the heap are padded.
+                // SAFETY: the mutex or atomic that a thread waits for exists. The four bytes read from it stay within
+                // mapped memory even if it is smaller, because statics, stacks and blocks of the heap are padded.
                 let expected = unsafe { (address as *const u32).read_unaligned() };
                 let name = trace.events.iter().rev().find(|event| event.action.address() == Some(address));
                 let name = name.and_then(|event| event.name.clone());
@@ -191,14 +192,14 @@ impl Engine {
         }
     }
 
-    /// The outcome when nothing will ever happen again.
+    /// The outcome when no thread will ever run again.
     pub(crate) fn outcome_at_rest(&self) -> Outcome {
         let threads = &self.threads[..self.execution.alive];
         if let Some(panicked) = threads.iter().find(|thread| thread.panicked && !thread.joined) {
             return Outcome::Panic { thread: panicked.id };
         }
-        let root_returned = threads[0].state == State::Finished;
-        match threads.iter().all(|thread| thread.state == State::Finished) {
+        let root_returned = threads[0].status == ThreadStatus::Finished;
+        match threads.iter().all(|thread| thread.status == ThreadStatus::Finished) {
             true => Outcome::Passed,
             false if root_returned && self.exploration.limits.report_leaks && self.has_leaked_threads() => {
                 Outcome::ThreadLeak
@@ -208,15 +209,15 @@ impl Engine {
         }
     }
 
-    /// A hash of all memory that an execution can change besides the stacks of its threads.
-    pub(crate) fn memory(&self) -> u64 {
+    /// A hash of all memory that the execution can change besides the stacks of its threads.
+    pub(crate) fn memory_hash(&self) -> u64 {
         let memory =
             memory_of(&self.exploration.borrowed, self.exploration.pages.as_ref(), self.execution.alive);
         memory.map(words::hash_memory).fold(0, u64::wrapping_add)
     }
 }
 
-/// All memory that an execution of so many threads can change besides their stacks.
+/// All memory that an execution of `threads` threads can change besides their stacks.
 pub(crate) fn memory_of<'a>(
     borrowed: &Borrowed,
     pages: Option<&'a Pages>,

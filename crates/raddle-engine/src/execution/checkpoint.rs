@@ -1,59 +1,60 @@
-//! Points of an execution at which others begin.
+//! Checkpoints: states of an execution at which others begin.
 //!
-//! Executions of an exhaustive search begin like those before them: each follows a graph whose first events were made already. So
-//! that they need not be made again, everything is copied at each event that can be made in another way, before it is made:
-//! memory that threads use and can change, and what the engine knows of the execution. An execution whose graph begins
-//! with the same events begins with that copy.
+//! Executions of an exhaustive search share prefixes: each follows a graph whose first events were made before. So that
+//! they need not be made again, the state is copied before each event that has alternatives: the memory that threads
+//! can change, and the engine's state of the execution. An execution whose graph has the same prefix begins with that
+//! copy.
 //!
 //! ```text
 //!   explorer:           ┌─ copies everything ─┐        …  ─ writes everything back ─┐
 //!   thread:  … event ───┘                     └─ the event made in one way, …       └─ the event made in another way, …
 //! ```
 //!
-//! What is between two events of a thread happens when the first of them is made, whatever other threads do later. So how
-//! everything stands depends on the events alone, and not on how the search came to them; what the search does know of the
-//! rest of the graph is not part of it.
+//! **Invariant:** the state of an execution depends on its events alone. Code between two events of a thread runs when
+//! the first is made, whatever other threads do later. What the search knows of the rest of the graph is no part of the
+//! state.
 //!
-//! A step of a thread may therefore return several times. Hooks hold no memory of the engine while they take one: it would be freed
-//! as often.
+//! A step of a thread may therefore return several times. Operations own no memory of the engine while they take a
+//! step: it would be freed as often.
 
 use std::rc::Rc;
 
-use super::access::Accesses;
+use super::race_detector::DetectorSnapshot;
 use super::{Engine, Execution};
 use crate::isolate::heap;
 use crate::isolate::image::Image;
-use crate::thread::{State, ThreadState};
+use crate::thread::{ThreadState, ThreadStatus};
 
-/// Everything about an execution at some point, but what its graph says.
+/// The state of an execution, apart from its graph.
 #[derive(Debug, Default)]
 pub(crate) struct MachineSnapshot {
     /// Stacks, thread-locals, heaps, and the changes of memory that existed before.
     image: Image,
     threads: Vec<Rc<ThreadState>>,
     execution: Option<Execution>,
-    accesses: Accesses,
+    accesses: DetectorSnapshot,
 }
 
-/// Memory that is larger is not copied: an execution that fills it takes longer than to begin anew.
+/// Largest heap that is copied. An execution that fills more takes longer to copy than to begin anew.
 const MOST: usize = 128 << 10;
 
 impl Engine {
-    /// Copies the state of everything into a snapshot. False if that is too much memory.
+    /// Copies the state of the execution into a snapshot. False if the heap is too large.
     pub(crate) fn snapshot(&mut self, to: &mut MachineSnapshot) -> bool {
         let MachineSnapshot { image, .. } = to;
         image.clear();
         if !heap::add_to(image, self.execution.alive, MOST) {
             return false;
         }
-        for thread in
-            self.threads[..self.execution.alive].iter().filter(|thread| thread.state != State::Finished)
+        for thread in self.threads[..self.execution.alive]
+            .iter()
+            .filter(|thread| thread.status != ThreadStatus::Finished)
         {
             // SAFETY: the used part of the stack of a thread that does not run, and its thread-locals.
             unsafe {
                 image.add(thread.context..thread.stack.top());
                 if thread.start.is_none() {
-                    image.add(thread.lender.thread_locals());
+                    image.add(thread.tls.thread_locals());
                 }
             }
         }
@@ -63,29 +64,29 @@ impl Engine {
         self.exploration.borrowed.add_changes(image);
         to.threads.resize_with(self.execution.alive, Rc::default);
         for (to, thread) in to.threads.iter_mut().zip(&mut self.threads) {
-            thread.copy_to(to);
+            thread.snapshot_to(to);
         }
         match &mut to.execution {
             Some(execution) => execution.clone_from(&self.execution),
             None => to.execution = Some(self.execution.clone()),
         }
         if let Some(detector) = &mut self.exploration.detector {
-            detector.so_far(&mut to.accesses);
+            detector.snapshot(&mut to.accesses);
         }
         true
     }
 
-    /// The execution, which has just begun, continues from a snapshot.
+    /// Continues the execution, which has just begun, from a snapshot.
     pub(crate) fn restore(&mut self, snapshot: &MachineSnapshot) {
         let MachineSnapshot { image, threads, execution, accesses } = snapshot;
-        // SAFETY: what is in it was mapped for threads, which keep it, or before the exploration. No thread runs.
+        // SAFETY: the image's memory was mapped for threads, which keep it, or before the exploration. No thread runs.
         unsafe { image.write_back() };
         for (thread, state) in self.threads.iter_mut().zip(threads) {
-            thread.take_up(state);
+            thread.restore(state);
         }
         self.execution.clone_from(execution.as_ref().expect("a checkpoint has the state of its execution"));
         if let Some(detector) = &mut self.exploration.detector {
-            detector.take_up(accesses);
+            detector.restore(accesses);
         }
         self.execution.begun_at = self.execution.steps;
         self.execution.is_restored = true;

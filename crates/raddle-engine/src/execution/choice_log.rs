@@ -1,7 +1,7 @@
-//! The choices of an execution in a process of its own, in memory that the process which waits for it reads.
+//! The log of the choices of an execution in a child process, in memory that the parent reads.
 //!
-//! The child notes each choice at once, because it may die at any time, and the result of its execution at the end. The parent
-//! shows the choices to its own copy of the strategy, which so learns what the child's copy learnt.
+//! The child logs each choice at once, because it may die at any time, and the result of its execution at the end. The
+//! parent replays the choices to its own copy of the strategy, which so learns what the child's copy learnt.
 
 use std::ptr;
 
@@ -13,10 +13,10 @@ use crate::strategy::{Point, Strategy};
 
 const SHARED: usize = 64 << 20;
 
-/// In place of the current thread: the point is an access that chose how far back it goes.
+/// In place of the current thread: the choice is an access's position in modification order.
 const READS_FROM: ThreadId = ThreadId::MAX;
 
-/// The execution of a child, as far as the parent wants to know.
+/// The result of an execution in a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChildResult {
     pub(crate) passed: bool,
@@ -25,21 +25,21 @@ pub(crate) struct ChildResult {
     /// The length of its schedule.
     pub(crate) choices: usize,
     pub(crate) left_out: LeftOut,
-    /// Since which event it went on fairly.
+    /// The event from which it was fair.
     pub(crate) fair_since: Option<u64>,
 }
 
-/// Shared memory in which a child leaves the points of its execution: for each, the current thread, the chosen one, how many
-/// could go on, how many of them would rather than later, which could, and which would.
+/// Shared memory with the scheduling points of a child's execution: for each, the current thread, the chosen thread,
+/// the number of runnable threads, the number of active ones, then both lists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChoiceLog {
     memory: *mut u16,
     len: usize,
 }
 
-/// What a child says of its execution.
+/// The result of an execution, as the parent received it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ChildReport {
     pub(crate) passed: bool,
     pub(crate) steps: u64,
     pub(crate) switches: u64,
@@ -56,7 +56,7 @@ struct Header {
     choices: u64,
     points: u64,
     left_out: u64,
-    /// One more than the event since which the execution went on fairly, if it did.
+    /// One more than the event from which the execution was fair; 0 if it was not.
     fair_since: u64,
 }
 
@@ -72,15 +72,16 @@ impl ChoiceLog {
         unsafe { processes::unmap_shared(self.memory.cast(), SHARED) };
     }
 
-    /// In the child: notes a point. Beyond the memory's end, points are forgotten; the parent notices.
-    pub(crate) fn note(
+    /// In the child: logs the choice at a scheduling point. Choices beyond the end of the memory are lost; the parent
+    /// notices.
+    pub(crate) fn record_choice(
         &mut self,
         current: ThreadId,
         chosen: ThreadId,
         runnable: &[ThreadId],
-        eager: &[ThreadId],
+        active: &[ThreadId],
     ) {
-        let len = 4 + runnable.len() + eager.len();
+        let len = 4 + runnable.len() + active.len();
         let end = HEADER + self.len + len;
         if end * size_of::<u16>() > SHARED {
             return;
@@ -91,22 +92,22 @@ impl ChoiceLog {
             at.write(current);
             at.add(1).write(chosen);
             at.add(2).write(runnable.len() as u16);
-            at.add(3).write(eager.len() as u16);
+            at.add(3).write(active.len() as u16);
             ptr::copy_nonoverlapping(runnable.as_ptr(), at.add(4), runnable.len());
-            ptr::copy_nonoverlapping(eager.as_ptr(), at.add(4 + runnable.len()), eager.len());
+            ptr::copy_nonoverlapping(active.as_ptr(), at.add(4 + runnable.len()), active.len());
             self.len += len;
-            // Said at once: a child may die at any time.
+            // Published at once: a child may die at any time.
             (*self.memory.cast::<Header>()).points = self.len as u64;
         }
     }
 
-    /// In the child: notes how far back an access went, of so many ways.
-    pub(crate) fn note_reads_from(&mut self, choice: usize, ways: usize) {
-        self.note(READS_FROM, choice as u16, &[ways as u16], &[]);
+    /// In the child: logs the position in modification order that an access chose among `alternatives`.
+    pub(crate) fn record_reads_from(&mut self, choice: usize, alternatives: usize) {
+        self.record_choice(READS_FROM, choice as u16, &[alternatives as u16], &[]);
     }
 
-    /// In the child: says how the execution went.
-    pub(crate) fn say(&self, result: ChildResult) {
+    /// In the child: publishes the result of the execution.
+    pub(crate) fn report(&self, result: ChildResult) {
         let ChildResult { passed, steps, switches, choices, left_out, fair_since } = result;
         let header = Header {
             finished: 1,
@@ -122,30 +123,31 @@ impl ChoiceLog {
         unsafe { self.memory.cast::<Header>().write(header) };
     }
 
-    /// In the parent: forgets what the last child said.
+    /// In the parent: clears the log for the next child.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         // SAFETY: the mapping begins with the header.
         unsafe { self.memory.cast::<Header>().write(Header::default()) };
     }
 
-    /// In the parent, when the child has ended: shows its points to the strategy. A child that died without a word failed.
-    pub(crate) fn hear(&self, strategy: &mut dyn Strategy) -> Said {
+    /// In the parent, when the child has ended: replays its choices to the strategy. A child that died without a result
+    /// failed.
+    pub(crate) fn receive(&self, strategy: &mut dyn Strategy) -> ChildReport {
         let header = self.header();
         if !strategy.is_indexed() {
             let (mut choice, mut reads) = (0, 0);
-            for (current, _, runnable, eager) in self.points() {
+            for (current, _, runnable, active) in self.points() {
                 if current == READS_FROM {
                     strategy.choose_reads_from(runnable[0].into(), reads);
                     reads += 1;
                 } else {
-                    strategy.choose(&Point { current, runnable, eager, threads: &[], choice });
+                    strategy.choose(&Point { current, runnable, active, threads: &[], choice });
                     choice += 1;
                 }
             }
         }
         strategy.end(header.choices as usize);
-        Said {
+        ChildReport {
             passed: header.finished == 1 && header.passed == 1,
             steps: header.steps,
             switches: header.switches,
@@ -155,7 +157,7 @@ impl ChoiceLog {
 }
 
 impl ChoiceLog {
-    /// In the parent: what the child chose.
+    /// In the parent: the schedule of the child's execution.
     pub(crate) fn schedule(&self) -> Schedule {
         let chosen = |reads_from: bool| {
             let points = self.points().filter(move |&(current, ..)| (current == READS_FROM) == reads_from);
@@ -177,14 +179,14 @@ impl ChoiceLog {
             if at >= end {
                 return None;
             }
-            // SAFETY: within what the child noted; it is gone.
+            // SAFETY: within the log of the child, which has ended.
             unsafe {
                 let point = self.memory.add(at);
                 let (can, would) = (usize::from(point.add(2).read()), usize::from(point.add(3).read()));
                 let runnable = std::slice::from_raw_parts(point.add(4), can);
-                let eager = std::slice::from_raw_parts(point.add(4 + can), would);
+                let active = std::slice::from_raw_parts(point.add(4 + can), would);
                 at += 4 + can + would;
-                Some((point.read(), point.add(1).read(), runnable, eager))
+                Some((point.read(), point.add(1).read(), runnable, active))
             }
         })
     }

@@ -1,4 +1,4 @@
-//! How control goes from one thread to another, to the explorer and back.
+//! Transfer of control between threads and the explorer.
 
 use super::{Backend, Engine, Outcome};
 use crate::op::ThreadId;
@@ -6,10 +6,10 @@ use crate::platform::coroutine::{self, Context};
 use crate::platform::global::GLOBAL;
 use crate::platform::os_thread::Turn;
 use crate::platform::unwind::{self, CallFrame};
-use crate::thread::{Start, State, Wake};
+use crate::thread::{Start, ThreadStatus, Wake};
 use crate::trace::{Action, Links, SwitchReason};
 
-/// Who has control.
+/// A holder of control.
 #[derive(Clone, Copy)]
 pub(crate) enum Flow {
     /// The code that called the engine.
@@ -18,8 +18,8 @@ pub(crate) enum Flow {
     Thread(ThreadId),
 }
 
-/// How many frames of a thread are told of that a signal ended.
-const MOST_FRAMES: usize = 64;
+/// Maximal number of frames in the call stack of a crash.
+const MAX_FRAMES: usize = 64;
 
 impl Engine {
     /// Ends the execution from within: the current thread never returns.
@@ -34,8 +34,8 @@ impl Engine {
         }
     }
 
-    /// Runs something on the explorer's stack and with its thread-locals: for work that needs more of either than a hook
-    /// may use of a virtual thread's.
+    /// Runs `work` on the explorer's stack and with its thread-locals, if it needs more of either than a virtual thread
+    /// can spare.
     pub(crate) fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
         let this: *mut Engine = self;
         let (mut work, mut result) = (Some(work), None);
@@ -46,7 +46,7 @@ impl Engine {
         result.expect("the explorer has answered")
     }
 
-    /// Lets the explorer do something, on its own stack. Returns when it passes control back to the current thread.
+    /// Lets the explorer run `request` on its own stack. Returns when control is passed back to the current thread.
     ///
     /// # Safety
     /// `this` must be the engine in [`GLOBAL`], the current thread must call this, and no reference to the engine may be used
@@ -61,15 +61,15 @@ impl Engine {
         }
     }
 
-    /// Notes where the thread stood that a signal ended, and lets the trace end with it if it ran over the end of its stack.
-    pub(crate) fn note_crash(&mut self) {
+    /// Saves the call stack of a thread that a signal ended. After a stack overflow, the trace ends with that event.
+    pub(crate) fn save_crash_stack(&mut self) {
         let is_wanted = self.exploration.limits.notes_stacks || self.exploration.trace.is_some();
         let Some(caller) = self.execution.crashed_at.filter(|_| is_wanted) else { return };
         let stack = self.current().stack;
         let mut frames = vec![CallFrame { return_address: caller.pc, frame_pointer: caller.fp }];
         let mut above = stack.bottom()..stack.top() - 16;
         let mut fp = caller.fp;
-        while frames.len() < MOST_FRAMES && above.contains(&fp) && fp.is_multiple_of(8) {
+        while frames.len() < MAX_FRAMES && above.contains(&fp) && fp.is_multiple_of(8) {
             above.start = fp + 1;
             // SAFETY: within a stack, all of which is mapped.
             let (outer, return_address) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
@@ -82,7 +82,7 @@ impl Engine {
             && let Some(trace) = &self.exploration.trace
             && let Some(last) = trace.events.iter().rev().find(|event| event.thread == thread)
         {
-            // It ended in code without frame pointers, Raddle's own: the event that it was about to make is not far.
+            // The signal hit code without frame pointers, which is Raddle's own: the thread's last event is close.
             frames.clone_from(&last.stack);
         }
         if let Some(trace) = &mut self.exploration.trace
@@ -93,7 +93,7 @@ impl Engine {
         self.execution.stopped_at = frames;
     }
 
-    /// Passes control from one flow to another; returns when it comes back.
+    /// Passes control from one flow to another. Returns when control comes back.
     ///
     /// # Safety
     /// `from` must be the flow that calls this, and `this` the engine in [`GLOBAL`].
@@ -106,7 +106,7 @@ impl Engine {
                 (*this).execution.current = id;
             }
             if (*this).exploration.limits.backend == Backend::OsThreads {
-                // Found before the turn is given away: from then on the engine is the other's.
+                // Read before the turn is given away: then the engine belongs to the other thread.
                 let own: *const Turn = (*this).turn(from);
                 (*this).turn(to).give();
                 return (*own).take();
@@ -120,7 +120,7 @@ impl Engine {
                 Flow::Thread(id) => {
                     let fs_base = (*this).exploration.fs_base;
                     let thread = (*this).thread(id.into());
-                    fs_base.set(thread.lender.fs_base);
+                    fs_base.set(thread.tls.fs_base);
                     &raw const thread.context
                 }
             };
@@ -137,7 +137,7 @@ impl Engine {
         }
     }
 
-    /// Lets the threads run, beginning with the first, until the execution is over, and answers their requests meanwhile.
+    /// Runs the threads until the execution is over, and serves their requests to the explorer.
     pub(crate) unsafe fn drive(this: *mut Engine) {
         // SAFETY: no reference into the engine lives while others have control.
         unsafe {
@@ -152,14 +152,14 @@ impl Engine {
         }
     }
 
-    /// The current thread has come to its end. Says who goes on: the explorer, if that was the end of the execution.
+    /// Ends the current thread. Returns the flow that continues: the explorer, if the execution is over.
     pub(crate) fn finish_current(&mut self) -> Flow {
         let id = self.execution.current;
         self.current().clear();
         self.record(|| Action::End);
         self.execution.runnable.retain(|&runnable| runnable != id);
         for index in 0..self.execution.alive {
-            if self.threads[index].state == State::Join(id) {
+            if self.threads[index].status == ThreadStatus::Join(id) {
                 self.unblock(index as ThreadId, Wake::Woken);
             }
         }
@@ -208,7 +208,7 @@ pub(crate) unsafe fn os_thread_body() {
     }
 }
 
-/// Where a coroutine goes on that a signal has ended: back to the explorer, for ever.
+/// The continuation of a coroutine that a signal ended: back to the explorer, for ever.
 pub(crate) unsafe extern "C" fn trapped() -> ! {
     let engine = super::engine();
     loop {
@@ -217,7 +217,7 @@ pub(crate) unsafe extern "C" fn trapped() -> ! {
     }
 }
 
-/// What every thread does: its code, then the destructors of its thread-locals.
+/// The life of a thread: its code, then the destructors of its thread-locals and thread-specific values.
 unsafe fn run_thread() {
     use super::engine;
     // SAFETY: the engine outlives its threads, and no reference to it is held while the code under test runs.

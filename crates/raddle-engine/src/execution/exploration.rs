@@ -1,11 +1,12 @@
-//! What lives as long as an exploration: its configuration, the parts of the machine that executions reuse, and what the
-//! exploration has learnt of the program.
+//! The state of an exploration: its configuration, the parts of the machine that executions reuse, and facts about the
+//! program that hold for all executions.
 
 use std::collections::BTreeSet;
 
-use super::access::{RaceDetector, Suppress};
+use super::access::Suppress;
 use super::choice_log::ChoiceLog;
 use super::leaks;
+use super::race_detector::RaceDetector;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::environment::Environment;
 use crate::isolate::heap;
@@ -20,7 +21,7 @@ use crate::spinloop::liveness::Liveness;
 use crate::strategy::Strategy;
 use crate::trace::{Namer, Trace};
 
-/// What virtual threads are made of.
+/// The implementation of virtual threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// Coroutines with borrowed thread-locals.
@@ -29,20 +30,20 @@ pub enum Backend {
     OsThreads,
 }
 
-/// Behaviour of programs that is explored only where somebody asks for it.
+/// Optional behaviour that an exploration covers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Also {
-    /// `park` and `Condvar::wait` end although nobody ended them: once for each thread.
+    /// Spurious wake-ups of `park` and `Condvar::wait`: one per thread.
     pub spurious_wake_ups: bool,
-    /// `compare_exchange_weak` fails although the location held the expected value: once for each thread.
+    /// Spurious failures of `compare_exchange_weak`: one per thread.
     pub spurious_failures: bool,
-    /// Timeouts, however long, end while other threads could go on.
+    /// Timeouts of any length that expire while other threads could go on.
     pub timeouts: bool,
     /// Each execution has random bytes of its own.
     pub random_bytes: bool,
 }
 
-/// Options of an exploration that every execution obeys.
+/// The limits and options of every execution of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Events per execution.
@@ -53,71 +54,72 @@ pub struct Limits {
     pub stack_size: usize,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
-    /// Whether a thread that seems to spin goes on alone until the spinning is proven.
+    /// Whether a thread that seems to spin runs on until its spinning is proven.
     pub prove_spins: bool,
-    /// Whether the exhaustive search takes the memory model to the letter, also where no compiler does.
+    /// Whether the exhaustive search follows the memory model strictly, also where no compiler does: failure orders of
+    /// compare-exchanges, and long sleeps that order nothing.
     pub to_the_letter: bool,
     /// Whether memory that is unreachable and not freed at the end of an execution is a failure.
     pub check_leaks: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
-    /// Behaviour that is explored besides the usual.
+    /// Optional behaviour that is explored.
     pub also: Also,
-    /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a
-    /// spinning thread is suspended only if each iteration is proven to be like the one before.
+    /// Whether the strategy claims to make all interleavings. Then the increment of an `Arc`'s count is a scheduling
+    /// point, and a spinning thread is suspended only if each iteration is proven equal to the one before.
     pub claims_all: bool,
-    /// Whether threads note where they pause and stop, although no trace is recorded.
+    /// Whether threads save their call stacks when they pause or stop, although no trace is recorded.
     pub notes_stacks: bool,
-    /// The longest that an execution may take, in ticks of the watchdog.
+    /// Time limit of an execution, in ticks of the watchdog.
     pub max_ticks: u32,
 }
 
-/// The state of an exploration. One per search; each [`Execution`](super::Execution) reads it.
+/// The state of an exploration: one per search, read by each [`Execution`](super::Execution).
 pub(crate) struct Exploration {
     pub(crate) limits: Limits,
     /// Seed of the random bytes that the code under test gets.
     pub(crate) seed: u64,
-    /// Seed of the random bytes in the next execution.
+    /// Seed of the random bytes of the next execution.
     pub(crate) random_seed: u64,
-    /// The event from which the next execution goes on fairly, if a schedule says so.
+    /// The event from which the next execution is fair, if it follows a schedule.
     pub(crate) scripted_limit: Option<u64>,
     pub(crate) strategy: Box<dyn Strategy>,
     /// The model checker, if executions are [graph-driven](crate::semantics).
     pub(crate) checker: Option<Box<ModelChecker>>,
-    /// The values that code will still read.
+    /// The liveness analysis of machine code, which proves spinloops.
     pub(crate) liveness: Liveness,
     /// The race detector, if data races are looked for.
     pub(crate) detector: Option<Box<RaceDetector>>,
-    /// Says which races are not reported.
+    /// The filter of suppressed races.
     pub(crate) suppress: Option<Suppress>,
     /// Behaviour that the search has left out so far.
     pub(crate) left_out: LeftOut,
-    /// Where the standard library counts handles of threads, in any execution so far.
+    /// Addresses of reference counts of `std::thread`, in all executions so far.
     pub(crate) handle_counts: BTreeSet<usize>,
-    /// How far below the FS base of a thread std keeps the thread's handle, if that is known.
+    /// Offset below the FS base at which std keeps the current thread's handle, if known.
     pub(crate) handle_at: Option<usize>,
-    /// Finds out what code is.
+    /// Classifies code by debug information.
     pub(crate) classifier: Classify,
     /// Memory outside of executions that the closure under test may borrow.
     pub(crate) borrowed: Borrowed,
-    /// Memory that is rolled back.
+    /// The pages that are rolled back after each execution.
     pub(crate) pages: Option<Pages>,
     /// The environment variables that the code under test sees.
     pub(crate) environment: Environment,
-    /// The choices of the current execution, for the process that waits for this one.
+    /// The choices of the current execution, if it runs in a child process: the parent reads them.
     pub(crate) choice_log: Option<ChoiceLog>,
     /// The events of the current execution, while it is recorded.
     pub(crate) trace: Option<Trace>,
-    /// Finds names for locations, while a trace is recorded.
+    /// Names memory locations, while a trace is recorded.
     pub(crate) namer: Option<Namer>,
     pub(crate) watchdog: Watchdog,
     /// The context of the explorer, while a thread runs.
     pub(crate) explorer: Context,
     pub(crate) explorers_turn: Turn,
     pub(crate) explorer_fs: usize,
-    /// How threads borrow the thread-locals of others.
+    /// How the FS base is set, by which threads borrow thread-locals.
     pub(crate) fs_base: sys::FsBase,
-    /// What the current thread asks the explorer to do.
+    /// The work that the current thread asks the explorer to do.
     pub(crate) request: Option<*mut dyn FnMut()>,
 }
 

@@ -1,39 +1,40 @@
-//! Executions that did not end within their limits go on fairly, so that not ending is a failure only if it is fair.
+//! Fair scheduling of executions that reach a limit, so that not ending is a failure only if it is fair.
 //!
-//! A strategy may starve a thread for ever: one that waits for a mutex which another locks again and again, one that others wait
-//! for in loops with effects. Real schedulers do not. So an execution that reaches its limit of events or of time is not ended.
-//! From then on threads take turns:
+//! A strategy may starve a thread for ever: one that waits for a mutex which another thread locks again and again, or
+//! one for which others wait in loops with effects. Real schedulers do not. So an execution that reaches its limit of
+//! events or of time does not end: from then on threads take turns.
 //!
-//! - The thread that has not had a turn for longest goes on, of all that can. A turn has a random length, mostly short and now and
-//!   then long, so that neither lockstep nor interruption keeps threads from what they are at.
-//! - A thread that gives way ends its turn. A thread that waited for a mutex has its turn at the first point at which that is free.
-//! - Reads see the newest values. With each round virtual time passes, up to the next deadline if there is one, and threads that
-//!   were left out because they spin look again.
+//! - Of the runnable threads, the one whose last turn is longest ago goes next. A turn has a random length, mostly
+//!   short and sometimes long, so that neither lockstep nor interruption keeps threads from progress.
+//! - A thread that yields ends its turn. A thread that waited for a mutex has its turn at the first scheduling point at
+//!   which the mutex is free.
+//! - Reads see the newest values. With each round virtual time passes, up to the next deadline if there is one, and
+//!   suspended spinning threads make another iteration.
 //!
-//! What does not end even then is reported, as [`Endless`](super::Outcome::Endless). All of it depends only on the event at which it
-//! began, which is part of the [`Schedule`](crate::Schedule).
+//! An execution that does not end even then is reported as [`Endless`](super::Outcome::Endless). Fair scheduling
+//! depends only on the event at which it begins, which is part of the [`Schedule`](crate::Schedule).
 
 use super::{Engine, Outcome};
 use crate::op::ThreadId;
 use crate::rng::Rng;
 use crate::thread::Wake;
 
-/// Events that an execution may make fairly. With `n` threads, that is more than `MOST_EVENTS / n / 64` rounds.
+/// Limit of fair events. With `n` threads, that is more than `MOST_EVENTS / n / 64` rounds.
 const MOST_EVENTS: u64 = 100_000;
 
-/// The length of a turn, in events, is below a power of two that is drawn; this is the highest, by its logarithm.
+/// Logarithm of the longest turn: the length of a turn, in events, is below a random power of two up to this one.
 const LONGEST_TURN: usize = 9;
 
-/// Whose turn it is.
+/// The state of the fair scheduler.
 #[derive(Clone, Debug)]
 pub(crate) struct Fair {
-    /// How many events had been made when it began.
+    /// Events before the first fair one.
     pub(crate) since: u64,
     rng: Rng,
-    /// The number of the latest turn, and for each thread that of its latest.
+    /// The number of the latest turn, and of each thread's latest.
     turn: u32,
     turns: Vec<u32>,
-    /// How many events are left of the turn.
+    /// Events left in the turn.
     left: u32,
     /// The turn in which the round began.
     round: u32,
@@ -44,12 +45,12 @@ impl Fair {
         Fair { since, rng: Rng::new(since), turn: 0, turns: Vec::new(), left: 0, round: 0 }
     }
 
-    /// When the thread had its latest turn.
+    /// The number of the thread's latest turn.
     fn latest(&self, thread: ThreadId) -> u32 {
         self.turns.get(usize::from(thread)).copied().unwrap_or(0)
     }
 
-    /// Begins a turn of one of the threads: of the one that waits for longest.
+    /// Begins a turn of the thread whose latest turn is longest ago.
     fn begin_turn(&mut self, threads: impl Iterator<Item = ThreadId>) -> Option<ThreadId> {
         let next = threads.min_by_key(|&thread| self.latest(thread))?;
         let index = usize::from(next);
@@ -63,7 +64,7 @@ impl Fair {
         Some(next)
     }
 
-    /// Whether every thread that can go on has had a turn since this was last true.
+    /// Whether every thread has had a turn since this was last true.
     fn ends_round(&mut self, mut threads: impl Iterator<Item = ThreadId>) -> bool {
         let ends = threads.all(|thread| self.latest(thread) > self.round);
         if ends {
@@ -74,7 +75,7 @@ impl Fair {
 }
 
 impl Engine {
-    /// The execution has made as many events as it may, or has taken as long.
+    /// The execution has reached its limit of events or of time: it becomes fair, or ends if it already is.
     #[cold]
     #[inline(never)]
     pub(crate) fn reach_limit(&mut self) {
@@ -84,7 +85,7 @@ impl Engine {
                 self.execution.fair = Some(Box::new(fair));
                 self.execution.step_limit = self.execution.steps;
                 self.goes_on_fairly();
-                // It has as much time once more.
+                // The time limit starts again.
                 (self.exploration.watchdog.expired, self.exploration.watchdog.ticks) = (false, 0);
             }
             Some(_) if self.exploration.watchdog.expired => self.stop(Outcome::TimeLimit),
@@ -93,12 +94,12 @@ impl Engine {
         }
     }
 
-    /// Since which event the execution goes on fairly, if it does.
+    /// The event from which the execution is fair, if it is.
     pub(crate) fn fair_since(&self) -> Option<u64> {
         self.execution.fair.as_ref().map(|fair| fair.since)
     }
 
-    /// Who goes on, of those that can.
+    /// The next thread by fair scheduling.
     #[cold]
     pub(crate) fn next_fairly(&mut self) -> Option<ThreadId> {
         loop {
@@ -129,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// The same along an execution graph, for threads that can go on there.
+    /// The next of the given threads by fair scheduling, in a graph-driven execution.
     pub(crate) fn next_fairly_of(&mut self, threads: &[ThreadId]) -> Option<ThreadId> {
         let current = self.execution.current;
         let fair = self.execution.fair.as_mut()?;
@@ -140,7 +141,7 @@ impl Engine {
         fair.begin_turn(threads.iter().copied())
     }
 
-    /// A round is over: those who wait for the clock go on when their time comes, and those who spin look again.
+    /// Ends a round: the clock advances to the next deadline, and spinning threads make another iteration.
     fn let_time_pass(&mut self) {
         let mut clock = std::mem::take(&mut self.execution.clock);
         let moved = clock.jump(|thread| {

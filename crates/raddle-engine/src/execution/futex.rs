@@ -1,10 +1,10 @@
-//! Waiting on addresses: the Linux futex, which every lock, condition and park of std and parking_lot ends in.
+//! Futexes of Linux, in which every lock, condition and park of std and parking_lot ends.
 
 use crate::in_place::in_place;
 use crate::op::ThreadId;
 
 in_place! {
-    /// The threads that wait for wake-ups, in the order in which they began to.
+    /// The threads that wait at futexes, longest waiting first.
     #[derive(Debug, Default)]
     pub struct Futexes {
         waiters: Vec<Waiter>,
@@ -19,27 +19,27 @@ struct Waiter {
 }
 
 impl Futexes {
-    /// Forgets everybody.
+    /// Removes all threads.
     pub fn clear(&mut self) {
         self.waiters.clear();
     }
 
-    /// A thread begins to wait.
+    /// Adds a waiting thread.
     pub fn wait(&mut self, thread: ThreadId, address: usize, mask: u32) {
         self.waiters.push(Waiter { address, mask, thread });
     }
 
-    /// A thread stops waiting for another reason than a wake-up.
+    /// Removes a thread that stops waiting for another reason than a wake-up.
     pub fn cancel(&mut self, thread: ThreadId) {
         self.waiters.retain(|waiter| waiter.thread != thread);
     }
 
-    /// How many threads wait for a wake-up at the address.
+    /// Number of threads that wait at the address.
     pub fn waiters(&self, address: usize, mask: u32) -> usize {
         self.waiters.iter().filter(|waiter| waiter.address == address && waiter.mask & mask != 0).count()
     }
 
-    /// Takes out up to `count` threads, longest waiting first, and hands each to `woken`.
+    /// Removes up to `count` threads, longest waiting first, and passes each to `woken`.
     pub fn wake(&mut self, address: usize, count: u32, mask: u32, mut woken: impl FnMut(ThreadId)) -> u32 {
         let mut left = count;
         self.waiters.retain(|waiter| {
@@ -53,7 +53,7 @@ impl Futexes {
         count - left
     }
 
-    /// Lets up to `count` threads that wait at `from` wait at `to` instead, and names them.
+    /// Moves up to `count` threads that wait at `from` to `to`, and passes each to `moved`.
     pub fn requeue(&mut self, from: usize, to: usize, count: u32, mut moved: impl FnMut(ThreadId)) -> u32 {
         let mut left = count;
         for waiter in &mut self.waiters {

@@ -1,17 +1,18 @@
-//! What is left at the end of an execution: memory that nothing refers to any more, and threads that nobody can wake.
+//! Leaks at the end of an execution: memory that nothing refers to, and threads that nothing can wake.
 //!
-//! Conservative: whatever looks like an address within a block, in a static, on a stack that is still in use or within a block
-//! that is itself referred to, counts as a reference.
+//! The check is conservative: any word that looks like an address within a block, in a static, on a stack in use or
+//! within a reachable block, counts as a reference.
 //!
 //! A thread that still waits when the closure has returned *lives on by design* if something that outlives the closure could wake it:
 //! the workers of a pool in a static, a thread whose handle a static has, a receiver whose sender was leaked on purpose. Precisely:
 //!
-//! - what it waits at, or its handle, lies in a static, in memory that a static refers to (directly or through other blocks), or in
-//!   memory that was leaked: blocks that were not freed, and that neither a static nor a thread that is left refers to; or
+//! - the futex that it waits at, or its handle, lies in a static, in memory that a static refers to (directly or
+//!   through other blocks), or in leaked memory: blocks that were not freed, and that neither a static nor a remaining
+//!   thread refers to; or
 //! - it waits for the end of a thread that lives on by design.
 //!
-//! Every other thread that is left is a leak: only its own stack knows what it waits for. So is one that waits for a mutex of std, wherever
-//! that is: who holds it will never unlock it.
+//! Every other thread that is left is a leak: only its own stack knows the object that it waits for. So is a thread
+//! that waits for a mutex of std, wherever the mutex is: its holder will never unlock it.
 
 use std::mem;
 use std::ops::Range;
@@ -25,11 +26,11 @@ use crate::op::ThreadId;
 use crate::platform::sys;
 use crate::platform::tls_donor;
 use crate::platform::unwind;
-use crate::thread::{State, VThread};
+use crate::thread::{ThreadStatus, VThread};
 
 impl Engine {
-    /// At the end of an execution that passed: if blocks are left that nothing refers to, it has failed.
-    pub(crate) fn look_for_leaks(&mut self) {
+    /// Fails a passing execution that leaves unreachable blocks.
+    pub(crate) fn check_leaked_memory(&mut self) {
         if self.exploration.limits.check_leaks && self.execution.outcome == Some(Outcome::Passed) {
             let mut blocks = Blocks::of(self);
             blocks.reach(self.roots());
@@ -40,17 +41,20 @@ impl Engine {
         }
     }
 
-    /// Whether a thread is left, now that nothing will happen any more, that does not live on by design.
+    /// Whether a thread is left that does not live on by design. No thread will run again.
     pub(crate) fn has_leaked_threads(&self) -> bool {
-        let left =
-            || self.threads[..self.execution.alive].iter().filter(|thread| thread.state != State::Finished);
+        let left = || {
+            self.threads[..self.execution.alive]
+                .iter()
+                .filter(|thread| thread.status != ThreadStatus::Finished)
+        };
         let mut own = Blocks::of(self);
         own.reach(left().flat_map(|thread| self.memory_of_thread(thread)).collect());
         let mut shared = Blocks::of(self);
         shared.reach(self.outliving());
         let leaked = shared.not_reached().filter(|block| !own.is_reached(block.start));
         let leaked: Vec<_> = leaked.map(|block| block.start..block.start + block.size).collect();
-        // Leaked memory is as good as a static, with all that it refers to.
+        // Leaked memory counts as static, with all that it refers to.
         shared.reach_blocks(&leaked);
         let leaked =
             left().map(|thread| thread.id).filter(|&id| !self.lives_on(id, &shared, self.execution.alive));
@@ -63,17 +67,17 @@ impl Engine {
         let is_shared = |address: usize| {
             shared.is_reached(address) || self.outliving().iter().any(|memory| memory.contains(&address))
         };
-        let handle = self.exploration.handle_at.map(|below| word(thread.lender.thread_locals().end - below));
-        match thread.state {
-            State::Futex { address, .. } => {
+        let handle = self.exploration.handle_at.map(|below| word(thread.tls.thread_locals().end - below));
+        match thread.status {
+            ThreadStatus::Futex { address, .. } => {
                 is_shared(address)
                     || handle.is_some_and(is_shared)
-                    // Threads of parking_lot wait in a thread-local that also says for which lock.
+                    // Threads of parking_lot wait in a thread-local that names the lock.
                     || self.memory_of_thread(thread).iter().any(|own| own.contains(&address))
                         && words(address - PARKED..address + PARKED).any(is_shared)
             }
-            State::Join(other) => {
-                self.threads[usize::from(other)].state != State::Finished
+            ThreadStatus::Join(other) => {
+                self.threads[usize::from(other)].status != ThreadStatus::Finished
                     && depth > 0
                     && self.lives_on(other, shared, depth - 1)
             }
@@ -81,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Memory that is not the execution's heap, outlives the closure, and may refer to it.
+    /// Memory that outlives the closure and may refer to the execution's heap.
     fn outliving(&self) -> Vec<Range<usize>> {
         let mut memory = vec![self.exploration.borrowed.memory()];
         let is_own = |page: &Range<usize>| heap::own_statics().iter().any(|own| own.contains(&page.start));
@@ -97,7 +101,7 @@ impl Engine {
         let used = pointers.map(|pointer| thread.stack.used_from(pointer & !7));
         let whole = thread.stack.bottom()..thread.stack.top();
         let used = used.into_iter().find(|used| !used.is_empty()).unwrap_or(whole);
-        [used, thread.lender.thread_locals()]
+        [used, thread.tls.thread_locals()]
     }
 
     /// Memory that is not the execution's heap and may refer to it.
@@ -108,28 +112,29 @@ impl Engine {
         roots.extend(pages::statics());
         roots.extend(self.exploration.pages.iter().flat_map(Pages::changed));
         for thread in &self.threads[..self.execution.alive] {
-            if thread.state != State::Finished {
+            if thread.status != ThreadStatus::Finished {
                 roots.push(thread.stack.bottom()..thread.stack.top());
-                roots.push(thread.lender.thread_locals());
+                roots.push(thread.tls.thread_locals());
             }
         }
         roots
     }
 }
 
-/// How far from the word that a thread of parking_lot waits at it says for which lock.
+/// Distance from the word that a thread of parking_lot waits at to the name of the lock.
 const PARKED: usize = 48;
 
-/// A handle points to what is counted, the thread-local to what lies behind the counts.
+/// Largest distance from a thread handle's block to the address in the thread-local, which points behind the reference
+/// counts.
 pub(crate) const BEHIND: usize = 64;
 
-/// How far below the FS base of a thread std keeps the thread's handle: where the calling thread has its own.
+/// Offset below the FS base at which std keeps a thread's handle, found by the calling thread's own.
 pub(crate) fn where_handles_are() -> Option<usize> {
     let current = std::thread::current();
     if size_of::<Thread>() != size_of::<usize>() {
         return None;
     }
-    // SAFETY: it is as large as an address, and not used as one.
+    // SAFETY: the handle is as large as an address, and is not used as one.
     let handle = unsafe { mem::transmute_copy::<Thread, usize>(&current) };
     let end = sys::fs_base();
     let locals = end - tls_donor::tls_size()..end;
@@ -138,7 +143,7 @@ pub(crate) fn where_handles_are() -> Option<usize> {
     Some(end - (start + 8 * at))
 }
 
-/// The blocks that an execution has not freed, by address, and which of them something refers to.
+/// The blocks that an execution has not freed, by address, each with whether it is reachable.
 struct Blocks(Vec<(Block, bool)>);
 
 impl Blocks {
@@ -149,7 +154,7 @@ impl Blocks {
         Blocks(blocks)
     }
 
-    /// Finds the blocks that memory refers to, and those that they refer to.
+    /// Marks the blocks that memory refers to, directly or through other blocks.
     fn reach(&mut self, mut to_scan: Vec<Range<usize>>) {
         while let Some(memory) = to_scan.pop() {
             for word in words(memory) {
@@ -163,7 +168,7 @@ impl Blocks {
         }
     }
 
-    /// Takes blocks for such that something refers to.
+    /// Marks blocks as reachable, and the blocks that they refer to.
     fn reach_blocks(&mut self, blocks: &[Range<usize>]) {
         for block in blocks {
             if let Some((_, is_reached)) = self.find(block.start) {
@@ -179,7 +184,7 @@ impl Blocks {
         block.is_some_and(|(block, is_reached)| *is_reached && address <= block.start + block.size)
     }
 
-    /// The block that a word refers to. A pointer past the end is one to the block, too.
+    /// The block that a word refers to. A pointer just past its end counts.
     fn find(&mut self, word: usize) -> Option<&mut (Block, bool)> {
         let after = self.0.partition_point(|(block, _)| block.start <= word);
         let block = after.checked_sub(1).map(|index| &mut self.0[index])?;
@@ -197,6 +202,6 @@ fn words(memory: Range<usize>) -> impl Iterator<Item = usize> {
 }
 
 fn word(at: usize) -> usize {
-    // SAFETY: memory that is mapped, and that nothing changes meanwhile.
+    // SAFETY: mapped memory, which nothing changes meanwhile.
     unsafe { (at as *const usize).read_volatile() }
 }

@@ -1,9 +1,9 @@
-//! The machine that runs one execution.
+//! The machine that runs one execution at a time: virtual threads, the scheduler, and control flow between them.
 //!
-//! Every virtual thread is a coroutine (or, for debuggers, an OS thread). Before a step that others can notice, the thread calls
-//! [`Engine::point`], which asks the strategy who goes on. If it is the same thread, the call simply returns. Otherwise control
-//! passes to the chosen one directly, with its own thread-locals. The explorer gets it back when the execution is over, or when
-//! a thread asks it for something.
+//! Every virtual thread is a coroutine (or, for debuggers, an OS thread). Before an event the thread reaches a
+//! scheduling point, at which the [semantics](crate::semantics) choose the next thread. If that is the same thread, the
+//! call returns. Otherwise control passes to the chosen thread directly, with its own thread-locals. The explorer
+//! regains control when the execution ends, or when a thread asks the explorer to do some work.
 //!
 //! ```text
 //!   explorer's stack:  execute ─ drive ──┐                           ┌─ end
@@ -11,10 +11,12 @@
 //!   thread 1's stack:                                 └─ … ends
 //! ```
 //!
-//! Code here runs in three places: on the explorer's stack, in a hook on a virtual thread's stack, and (a few lines, marked
-//! so) in a signal handler. It is single-threaded throughout: only one of them runs at any time. References to the engine are
-//! made anew at each entry from the raw pointer in [`GLOBAL`], and every function that passes control on gets the engine as a
-//! pointer, so that nothing is assumed to stay as it was.
+//! Code here runs on the explorer's stack, in an operation on a virtual thread's stack, and (a few marked lines) in a
+//! signal handler.
+//!
+//! **Invariant:** only one of them runs at any time. References to the engine are derived anew at each entry from the
+//! raw pointer in [`GLOBAL`], and every function that passes control on takes the engine as a pointer, because other
+//! threads change the engine before control returns.
 
 mod access;
 pub(crate) mod blocking;
@@ -26,6 +28,7 @@ mod exploration;
 mod fair;
 pub mod futex;
 pub(crate) mod leaks;
+mod race_detector;
 mod recording;
 mod scheduler;
 pub(crate) mod sites;
@@ -33,7 +36,6 @@ mod state;
 mod verdict;
 mod weak_memory;
 
-pub(crate) use self::access::RaceDetector;
 pub use self::access::Suppress;
 pub(crate) use self::choice_log::{ChildResult, ChoiceLog};
 use self::clock::Clock;
@@ -41,6 +43,7 @@ pub(crate) use self::control::trapped;
 use self::control::{coroutine_body, os_thread_body};
 pub(crate) use self::exploration::Exploration;
 pub use self::exploration::{Also, Backend, Limits};
+pub(crate) use self::race_detector::RaceDetector;
 pub(crate) use self::state::Execution;
 pub use self::verdict::{EndedExecution, Judge, as_it_ended};
 
@@ -59,15 +62,15 @@ use crate::rng::Rng;
 use crate::schedule::Schedule;
 use crate::site::{Classify, Code, Site};
 use crate::strategy::Strategy;
-use crate::thread::{self, KeyDestructor, Start, State, Threads, VThread};
+use crate::thread::{self, KeyDestructor, Start, ThreadStatus, Threads, VThread};
 
-/// The engine of the exploration that runs; null while none does.
+/// The engine of the running exploration; null if there is none.
 #[inline(always)]
 pub(crate) fn engine() -> *mut Engine {
     GLOBAL.engine.get().cast()
 }
 
-/// Sets the engine of the process. It must live until another one is set.
+/// Sets the engine of the process. The engine must outlive its use, up to the next call.
 pub(crate) fn set_engine(engine: *mut Engine) {
     GLOBAL.engine.set(engine.cast());
     // SAFETY: the address is not read here.
@@ -87,12 +90,12 @@ pub fn engine_of_virtual_thread() -> Option<*mut Engine> {
 
 /// An exploration and its current execution.
 pub struct Engine {
-    /// The virtual threads, by number. The first [`Execution::alive`] belong to the current execution; the rest are kept for later
-    /// ones.
+    /// The virtual threads, by number. The first [`Execution::alive`] belong to the current execution; the rest wait
+    /// for reuse.
     pub(crate) threads: Threads,
     pub(crate) exploration: Exploration,
     pub(crate) execution: Execution,
-    /// The state in which executions begin.
+    /// The state that every execution begins as a copy of.
     initial: Execution,
 }
 
@@ -113,7 +116,7 @@ impl Engine {
         Engine { threads, exploration, execution: initial.clone(), initial }
     }
 
-    /// Runs `body` and everything it starts to the end, asks the judge, then puts the process back as it was.
+    /// Runs `body` and all threads it spawns to the end, asks the judge for the outcome, and rolls the process back.
     ///
     /// # Safety
     /// `this` must be the engine in [`GLOBAL`], and the caller must hold no reference into it.
@@ -129,24 +132,24 @@ impl Engine {
             (*this).begin_execution(body);
             Engine::drive(this);
             GLOBAL.in_engine.set(true);
-            (*this).note_crash();
+            (*this).save_crash_stack();
             (*this).record_crash();
-            (*this).look_for_leaks();
+            (*this).check_leaked_memory();
             (*this).validate();
-            (*this).execution.kind.set(None);
+            (*this).execution.outcome_class.set(None);
             let outcome = judge(&(*this).ended());
             (*this).execution.outcome = Some(outcome);
             (*this).end()
         }
     }
 
-    /// The thread that runs or is about to.
+    /// The current thread: it runs, or is about to run.
     #[inline]
     pub fn current(&mut self) -> &mut VThread {
         &mut self.threads[self.execution.current as usize]
     }
 
-    /// What is to be called with the value of a key when a thread ends.
+    /// The destructor of a thread-specific key.
     fn key_destructor(&self, key: u32) -> Option<KeyDestructor> {
         match (key as usize).checked_sub(MAX_KEYS) {
             Some(index) => self.execution.keys.get(index).copied().flatten(),
@@ -154,7 +157,7 @@ impl Engine {
         }
     }
 
-    /// Takes out a thread-specific value of the current thread that has a destructor.
+    /// Removes a thread-specific value of the current thread that has a destructor.
     fn next_specific(&mut self) -> Option<(KeyDestructor, *mut c_void)> {
         while let Some((key, value)) = self.current().specific.pop() {
             if let Some(destructor) = self.key_destructor(key).filter(|_| !value.is_null()) {
@@ -174,24 +177,24 @@ impl Engine {
         self.execution.steps
     }
 
-    /// Number of the thread that runs.
+    /// Number of the current thread.
     #[inline]
     pub fn current_id(&self) -> ThreadId {
         self.execution.current
     }
 
-    /// Whether an access there is no point at which threads may change.
+    /// Whether an access at the site is no scheduling point.
     #[inline(always)]
     pub(crate) fn is_trusted(&self, site: Site) -> bool {
         site.is_trusted() && !(site == Site::RefCountUp && self.exploration.limits.claims_all)
     }
 
-    /// Makes a thread, which can run from now on.
+    /// Makes a runnable thread.
     pub(crate) fn make_thread(&mut self, start: Start) -> ThreadId {
         self.make_thread_with_number(self.execution.alive, start)
     }
 
-    /// Makes a thread with a number of its own; threads with lower numbers may be made later.
+    /// Makes a runnable thread with the given number. Threads with lower numbers may be made later.
     pub(crate) fn make_thread_with_number(&mut self, id: usize, start: Start) -> ThreadId {
         while id >= self.threads.len() {
             assert!(
@@ -225,34 +228,34 @@ impl Engine {
         id as ThreadId
     }
 
-    /// What the monotonic clock shows the current thread.
+    /// The monotonic time that the current thread sees.
     pub(crate) fn time(&self) -> u64 {
         self.execution.clock.monotonic(self.execution.current)
     }
 
-    /// Whether the standard library counts handles of a thread there.
+    /// Whether the address holds a reference count of `std::thread`: of a thread's result, data or scope.
     #[cold]
     pub(crate) fn counts_handles(&self, address: usize) -> bool {
         self.exploration.handle_counts.contains(&address)
     }
 
-    pub(crate) fn note_handle_count(&mut self, address: usize) {
+    pub(crate) fn add_handle_count(&mut self, address: usize) {
         self.exploration.handle_counts.insert(address);
         let latest = &mut self.current().made_counts;
         latest.rotate_left(1);
         latest[latest.len() - 1] = address;
     }
 
-    /// Finds out what the code at a return address is.
+    /// Classifies the code at a return address, by debug information.
     pub(crate) fn classify(&mut self, return_address: usize) -> Code {
         self.on_explorer(|engine| (engine.exploration.classifier)(return_address))
     }
 
-    /// Begins an execution, which has no thread yet.
+    /// Begins an execution, without threads.
     fn begin(&mut self) {
         self.execution.begin(&self.initial);
         if let Some(since) = self.exploration.scripted_limit {
-            // The event beyond the limit is the first that goes on fairly.
+            // The first event beyond the limit is the first fair one.
             self.execution.step_limit = since.saturating_sub(1);
         }
         self.forget_accesses();
@@ -271,39 +274,39 @@ impl Engine {
         }
     }
 
-    /// Begins the execution of this number: it may have random bytes of its own.
+    /// Sets the number of the execution, from which its random bytes follow if they differ between executions.
     pub(crate) fn number(&mut self, execution: u64) {
         if self.exploration.limits.also.random_bytes {
             self.exploration.random_seed = Rng::of_execution(self.exploration.seed, execution).next();
         }
     }
 
-    /// Sets the event since which the next execution goes on fairly, and the seed of its random bytes, as those of the schedule.
-    /// Returns the seed as it was.
+    /// Makes the next execution follow a schedule: sets the event from which it is fair, and the seed of its random
+    /// bytes. Returns the seed of the search.
     pub(crate) fn follow(&mut self, schedule: &Schedule) -> u64 {
         self.exploration.scripted_limit = Some(schedule.fair_since.unwrap_or(u64::MAX));
         mem::replace(&mut self.exploration.random_seed, schedule.random.unwrap_or(self.exploration.seed))
     }
 
-    /// The next execution is one of the search again.
+    /// Makes the next execution one of the search again.
     pub(crate) fn follow_no_more(&mut self, random_seed: u64) {
         self.exploration.scripted_limit = None;
         self.exploration.random_seed = random_seed;
     }
 
-    /// The seed of the execution's random bytes, if it is not that of the search.
+    /// The seed of the execution's random bytes, if it differs from the search's.
     pub(crate) fn random_of_execution(&self) -> Option<u64> {
         (self.exploration.random_seed != self.exploration.seed).then_some(self.exploration.random_seed)
     }
 
-    /// Abandons what is left and rolls everything back.
+    /// Abandons the remaining threads and rolls memory and environment back.
     fn end(&mut self) -> Outcome {
         for thread in &mut self.threads[..self.execution.alive] {
-            if thread.state != State::Finished {
-                let state = thread.state;
+            if thread.status != ThreadStatus::Finished {
+                let status = thread.status;
                 thread.clear();
-                // Kept for the report of who waited for what.
-                thread.state = state;
+                // The report says which thread waited for what.
+                thread.status = status;
             }
             if let Some(os_thread) = thread.os_thread.take() {
                 os_thread.abandon();

@@ -5,7 +5,7 @@ use crate::platform::unwind;
 use crate::trace::Action;
 
 impl Engine {
-    /// Records an event of the current thread, if a trace is wanted.
+    /// Records an event of the current thread, if a trace is recorded.
     #[inline]
     pub(crate) fn record(&mut self, action: impl FnOnce() -> Action) {
         if self.exploration.trace.is_some() {
@@ -23,10 +23,10 @@ impl Engine {
                 return;
             }
         }
-        // The end of a thread is recorded from the explorer's stack, where there is nothing to see.
+        // The beginning and end of a thread have no call stack of the program.
         let stack =
             if matches!(action, Action::End | Action::Begin) { Vec::new() } else { unwind::call_stack() };
-        // Names are looked up now, while the locals that lead to the place hold what they held at the event.
+        // Names are looked up now, while the locals that lead to the location hold their values of the event.
         let name = action.address().and_then(|address| {
             self.on_explorer(|engine| {
                 engine.exploration.namer.as_mut().and_then(|namer| namer(&stack, address))

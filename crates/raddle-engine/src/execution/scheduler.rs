@@ -1,22 +1,22 @@
-//! The scheduler: where threads may change, and who goes on.
+//! The scheduler: the transitions between threads that both semantics share.
 
 use super::Engine;
 use super::control::Flow;
 use crate::op::ThreadId;
 use crate::platform::unwind;
-use crate::thread::State;
+use crate::thread::ThreadStatus;
 use crate::trace::SwitchReason;
 
 impl Engine {
-    /// Counts a step at which threads do not change.
+    /// Counts a step without a scheduling point.
     pub(crate) fn count_step(&mut self) {
         self.execution.steps += 1;
         self.check_limits();
     }
 
-    /// Notes where the current thread pauses, for the report of who waits where.
+    /// Saves the call stack at which the current thread pauses, for reports of blocked threads.
     #[inline]
-    pub(crate) fn note_pause(&mut self) {
+    pub(crate) fn save_pause_stack(&mut self) {
         if self.exploration.trace.is_some() || self.exploration.limits.notes_stacks {
             self.current().paused_at = unwind::call_stack();
         }
@@ -28,7 +28,7 @@ impl Engine {
         }
     }
 
-    /// Who goes on, from the stack of a virtual thread.
+    /// The next thread. Called on the stack of a virtual thread; does not return if the execution is over.
     #[inline]
     pub(crate) fn decide(&mut self) -> ThreadId {
         match self.next_thread() {
@@ -62,9 +62,9 @@ impl Engine {
     }
 
     pub(crate) fn make_runnable(&mut self, thread: ThreadId) {
-        self.threads[thread as usize].state = State::Runnable;
-        if let Err(place) = self.execution.runnable.binary_search(&thread) {
-            self.execution.runnable.insert(place, thread);
+        self.threads[thread as usize].status = ThreadStatus::Runnable;
+        if let Err(position) = self.execution.runnable.binary_search(&thread) {
+            self.execution.runnable.insert(position, thread);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The site of the code that called: a look at the table, and at debug information if the code was not seen before.
+//! The site of calling code: looked up in a table, and in debug information the first time.
 
 use super::engine;
 use crate::platform::global::GLOBAL;
 use crate::site::{Code, Entry, Exchange, Site};
 
-/// What the access is that was called for by the code returning to `pc`, in the frame at `fp`.
+/// The site of an access, from the return address `pc` of its instrumentation callback and the frame at `fp`.
 ///
 /// # Safety
 /// `fp` must be the frame pointer of the calling function, compiled with frame pointers.
@@ -14,7 +14,7 @@ pub(crate) unsafe fn of(pc: usize, fp: usize) -> Site {
     unsafe { code_of(pc, fp) }.0
 }
 
-/// [`of`], and whether a compare-exchange there may fail although the location holds the expected value.
+/// [`of`], and whether a compare-exchange there is weak: it may fail although the location holds the expected value.
 ///
 /// # Safety
 /// As for [`of`].
@@ -25,7 +25,7 @@ pub(crate) unsafe fn of_exchange(pc: usize, fp: usize) -> (Site, bool) {
     (site, exchanges == Exchange::WEAK)
 }
 
-/// The site, and the kinds of exchanges around it, together.
+/// The site, and the union of the exchange kinds of the functions around it.
 #[inline(always)]
 unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
     let mut exchanges = 0;

@@ -27,40 +27,41 @@ in_place! {
         pub(crate) runnable: Vec<ThreadId>,
         /// Whether the current thread yields: it goes on later if others can.
         pub(crate) is_yielding: bool,
-        /// The threads that could go on at a scheduling point where some yield or sleep, and those of them that do neither.
-        pub(crate) willing: Vec<ThreadId>,
-        pub(crate) eager: Vec<ThreadId>,
+        /// The runnable threads at a scheduling point where some yield or sleep, and those of them that do neither.
+        pub(crate) candidates: Vec<ThreadId>,
+        pub(crate) active: Vec<ThreadId>,
         /// The threads that spin.
         pub(crate) spinners: Vec<ThreadId>,
         /// The threads that wait for a mutex.
         pub(crate) lockers: Vec<ThreadId>,
         /// The thread taken at each scheduling point where more than one could go on.
         pub(crate) schedule: Vec<ThreadId>,
-        /// How far back in modification order accesses went that had a choice.
+        /// For each access that had a choice, how far back in modification order it went.
         pub(crate) mo_offsets: Vec<u16>,
-        /// Events so far.
+        /// Events so far, including those before the checkpoint.
         pub(crate) steps: u64,
-        /// The events of the checkpoint that the execution began at.
+        /// Events before the checkpoint that the execution began at.
         pub(crate) begun_at: u64,
-        /// Changes of thread so far.
+        /// Context switches so far.
         pub(crate) switches: u64,
-        /// Events of the current thread since it began to run, at which others could have.
+        /// Consecutive events of the current thread at which another thread was runnable.
         pub(crate) in_a_row: u32,
         /// The number of events after which the execution goes on fairly.
         pub(crate) step_limit: u64,
-        /// Whose turn it is, if the execution goes on fairly.
+        /// The fair scheduler, once the execution has reached its limit.
         pub(crate) fair: Option<Box<Fair>>,
-        /// The hash of memory at the end of the last round in which all threads that were left span.
-        pub(crate) memory_of_round: Option<u64>,
-        /// The first thread that could not go on by itself.
+        /// The hash of memory when all remaining threads last were spinning.
+        pub(crate) memory_hash_of_round: Option<u64>,
+        /// The first thread that blocked or spun.
         pub(crate) waited: Option<ThreadId>,
         /// The outcome, when the execution is over.
         pub(crate) outcome: Option<Outcome>,
-        /// Whether the current thread goes on in another execution than it paused in.
+        /// Whether the current thread continues from a checkpoint, in another execution than the one that took it.
         pub(crate) is_restored: bool,
         /// Store histories and clocks, if the memory model or the race detector needs them.
         pub(crate) memory: Option<Box<Memory>>,
-        /// The messages of threads that left a scope to its end, by the address of the scope, where executions are interleavings.
+        /// What threads that left a scope release to its end, by the address of the scope. Only where executions are
+        /// interleavings.
         pub(crate) scopes: Vec<(usize, Message)>,
         pub(crate) futexes: Futexes,
         pub(crate) clock: Clock,
@@ -72,12 +73,12 @@ in_place! {
         pub(crate) panic: Option<(ThreadId, String)>,
         /// Where a signal ended the execution.
         pub(crate) crashed_at: Option<Caller>,
-        /// The call stack of the thread that ended the execution, or panicked last, if that is noted.
+        /// The call stack of the thread that ended the execution or panicked last, if stacks are saved.
         pub(crate) stopped_at: Vec<CallFrame>,
-        /// The threads that are left, if that is the failure.
+        /// The leaked threads, if they are the failure.
         pub(crate) leaked: RefCell<Vec<ThreadId>>,
-        /// The kind of the execution, if the judge named one.
-        pub(crate) kind: Cell<Option<usize>>,
+        /// The outcome class of the execution, if the judge named one.
+        pub(crate) outcome_class: Cell<Option<usize>>,
     }
 }
 
@@ -89,8 +90,8 @@ impl Execution {
             current: 0,
             runnable: Vec::new(),
             is_yielding: false,
-            willing: Vec::new(),
-            eager: Vec::new(),
+            candidates: Vec::new(),
+            active: Vec::new(),
             spinners: Vec::new(),
             lockers: Vec::new(),
             schedule: Vec::new(),
@@ -101,7 +102,7 @@ impl Execution {
             in_a_row: 0,
             step_limit,
             fair: None,
-            memory_of_round: None,
+            memory_hash_of_round: None,
             waited: None,
             outcome: None,
             is_restored: false,
@@ -115,11 +116,12 @@ impl Execution {
             crashed_at: None,
             stopped_at: Vec::new(),
             leaked: RefCell::default(),
-            kind: Cell::new(None),
+            outcome_class: Cell::new(None),
         }
     }
 
-    /// Begins anew, as a copy of the initial state. The store histories are emptied instead: they keep more memory than a copy would.
+    /// Becomes a copy of the initial state. Store histories are cleared rather than copied, so that their allocations
+    /// are reused.
     pub(super) fn begin(&mut self, initial: &Execution) {
         let mut memory = self.memory.take();
         self.clone_from(initial);

@@ -1,36 +1,37 @@
-//! The last word on an execution, for those who know more than the engine: whether its results are right.
+//! The verdict on an execution, by callers that know whether its results are right.
 
 use super::Engine;
 use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::unwind::CallFrame;
 use crate::schedule::Schedule;
-use crate::thread::State;
+use crate::thread::ThreadStatus;
 
-/// An execution that has ended. Its memory is still whole: threads that did not end are where they stopped.
+/// An execution that has ended. Its memory is still intact: threads that did not end are where they stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct EndedExecution<'a> {
-    /// How it ended, as far as the engine can tell.
+    /// The outcome, as far as the engine can tell.
     pub outcome: &'a Outcome,
-    /// Its events.
+    /// Number of events.
     pub steps: u64,
-    /// Its changes of thread.
+    /// Number of context switches.
     pub switches: u64,
-    /// How many threads it had.
+    /// Number of threads.
     pub threads: usize,
-    /// The first thread that could not go on by itself: it waited for a lock or a wake-up, or span.
+    /// The first thread that blocked on a lock or a wake-up, or spun.
     pub waited: Option<ThreadId>,
     pub(crate) engine: &'a Engine,
 }
 
 impl EndedExecution<'_> {
-    /// Its choices.
+    /// The choices that make the execution again.
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()
     }
 
-    /// Where the threads stood that the outcome is about, each by its return addresses, innermost first, if that is
-    /// [noted](crate::Config::notes_stacks): the one that stopped the execution, or all that were left.
+    /// The call stacks of the threads that the outcome is about, if they are [saved](crate::Config::notes_stacks): of
+    /// the thread that stopped the execution, or of all that were left. Each is a list of return addresses, innermost
+    /// first.
     pub fn stacks(&self) -> Vec<Vec<usize>> {
         let addresses = |stack: &[CallFrame]| stack.iter().map(|frame| frame.return_address).collect();
         let threads = &self.engine.threads[..self.engine.execution.alive];
@@ -40,22 +41,23 @@ impl EndedExecution<'_> {
                 leaked.iter().map(|&id| addresses(&threads[usize::from(id)].paused_at)).collect()
             }
             Outcome::Deadlock | Outcome::Livelock | Outcome::Endless | Outcome::TimeLimit => {
-                let left = threads.iter().filter(|thread| thread.state != State::Finished);
+                let left = threads.iter().filter(|thread| thread.status != ThreadStatus::Finished);
                 left.map(|thread| addresses(&thread.paused_at)).collect()
             }
             _ => vec![addresses(&self.engine.execution.stopped_at)],
         }
     }
 
-    /// Says of which kind the execution is, for those who tell executions apart by their results:
-    /// [`SearchReport::kinds`](crate::SearchReport::kinds) says how many there were of each. Equal results are of one kind, in
-    /// every process; the numbers are small and those of the process.
+    /// Sets the outcome class of the execution, for callers that distinguish executions by their results.
+    /// [`SearchReport::kinds`](crate::SearchReport::kinds) counts the executions of each class. Equal results have one
+    /// class in every process; the numbers are small and private to the process.
     pub fn is_of_kind(&self, kind: usize) {
-        self.engine.execution.kind.set(Some(kind));
+        self.engine.execution.outcome_class.set(Some(kind));
     }
 
-    /// When each event of an execution happens that follows a graph: an order that sequential consistency allows, and in which
-    /// each operation begins at one moment. None if there is no such order; then the graph is that of no execution.
+    /// The position of each event in a linear extension of the execution graph: an order that sequential consistency
+    /// allows, and in which each operation begins at one moment. None if there is none; then the graph is that of no
+    /// execution.
     ///
     /// # Panics
     /// If the execution follows no graph.
@@ -64,10 +66,10 @@ impl EndedExecution<'_> {
     }
 }
 
-/// Says how an execution is to count: as the engine says, or otherwise. What it allocates is the engine's and stays.
+/// The callback that decides the outcome of an ended execution. Its allocations belong to the engine and persist.
 pub type Judge<'a> = dyn FnMut(&EndedExecution<'_>) -> Outcome + 'a;
 
-/// The judge that knows no more than the engine.
+/// The judge that accepts the engine's outcome.
 pub fn as_it_ended(ended: &EndedExecution<'_>) -> Outcome {
     ended.outcome.clone()
 }

@@ -26,8 +26,7 @@ impl Search<'_> {
             let strategy = mem::replace(&mut (*self.engine).exploration.strategy, script());
             let random = (*self.engine).follow(schedule);
             let mut outcome = Outcome::Discarded(Discarded::Repeat);
-            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_learned_of_sharing()
-            {
+            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_found_sharing() {
                 (*self.engine).exploration.strategy = script();
                 if let Some(script) = &mut (*self.engine).exploration.checker {
                     script.begin();
@@ -61,7 +60,7 @@ impl Search<'_> {
         );
         let failure = (outcome != Outcome::Passed).then(|| self.found(outcome, execution));
         // SAFETY: the engine lives as long as `self`.
-        let has_learned = unsafe { (*self.engine).has_learned_of_sharing() };
+        let has_learned = unsafe { (*self.engine).has_found_sharing() };
         if !has_learned || !is_final {
             return failure;
         }
@@ -118,7 +117,7 @@ impl Search<'_> {
             threads: threads
                 .map(|thread| ThreadReport {
                     name: thread.name.clone(),
-                    state: thread.state,
+                    state: thread.status,
                     panicked: thread.panicked,
                     paused_at: thread.paused_at.clone(),
                 })
@@ -130,7 +129,7 @@ impl Search<'_> {
     pub(super) fn count_kind(&mut self) {
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &*self.engine };
-        if let Some(kind) = engine.execution.kind.take() {
+        if let Some(kind) = engine.execution.outcome_class.take() {
             self.kinds.add(kind, 1, || engine.choices());
         }
     }
@@ -150,7 +149,7 @@ impl Search<'_> {
                 return Some(Found { outcome, schedule, ..found });
             }
             // SAFETY: the engine lives as long as `self`.
-            if let Some(kind) = unsafe { (*self.engine).execution.kind.take() } {
+            if let Some(kind) = unsafe { (*self.engine).execution.outcome_class.take() } {
                 self.kinds.add(kind, count, || schedule);
             }
         }

@@ -7,7 +7,7 @@ use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::unwind::CallFrame;
 use crate::schedule::Schedule;
-use crate::thread::State;
+use crate::thread::ThreadStatus;
 
 /// What a search found.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ pub struct ThreadReport {
     /// Its name.
     pub name: Option<String>,
     /// What it waited for.
-    pub state: State,
+    pub state: ThreadStatus,
     /// Whether a panic ended it.
     pub panicked: bool,
     /// Where it last paused, if a trace was recorded.

@@ -146,7 +146,7 @@ impl Search<'_> {
             if let Some(log) = log {
                 // SAFETY: as above.
                 let engine = unsafe { &*self.engine };
-                log.say(ChildResult {
+                log.report(ChildResult {
                     passed,
                     steps: engine.execution.steps,
                     switches: engine.execution.switches,
@@ -158,11 +158,11 @@ impl Search<'_> {
         });
         // SAFETY: as above.
         let engine = unsafe { &mut *self.engine };
-        let said = choice_log.hear(&mut *engine.exploration.strategy);
-        report.steps += said.steps;
-        report.switches += said.switches;
-        engine.exploration.left_out.join(said.left_out);
-        if said.passed {
+        let reported = choice_log.receive(&mut *engine.exploration.strategy);
+        report.steps += reported.steps;
+        report.switches += reported.switches;
+        engine.exploration.left_out.join(reported.left_out);
+        if reported.passed {
             return None;
         }
         Some(Found { execution, ..self.rerun(&choice_log.schedule(), body, judge) })

@@ -1,24 +1,24 @@
 //! Vector clocks.
 //!
-//! Most programs under test have two to sixteen threads: the times of those lie in the clock itself, those of further threads in a
-//! vector that stays empty otherwise, so that copying and joining small clocks touches no allocator.
+//! Most programs under test have two to sixteen threads: their times lie in the clock itself, those of further threads
+//! in a vector that is empty otherwise, so that copying and joining small clocks touches no allocator.
 
 use crate::op::ThreadId;
 
-/// A time of one thread: how often it has released what it did to others. A thread begins at [`FIRST`].
+/// A time of one thread: the number of its releases. A thread begins at [`FIRST`].
 pub type Time = u32;
 
-/// The time at which every thread begins. What happened at time 0 happened before everything.
+/// The first time of every thread. Events at time 0 happened before everything.
 pub const FIRST: Time = 1;
 
 /// Threads whose times lie in the clock itself.
 const NEAR: usize = 16;
 
-/// For each thread, the latest time whose events are known to have happened before.
+/// A vector clock: for each thread, the latest time that happened before.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     near: [Time; NEAR],
-    /// Times of the threads from [`NEAR`] on; those that are missing are 0.
+    /// Times of the threads from [`NEAR`] on; missing ones are 0.
     far: Vec<Time>,
 }
 
@@ -33,7 +33,7 @@ impl Clock {
         }
     }
 
-    /// Whether what the thread did at this time happened before.
+    /// Whether this time of the thread happened before.
     #[inline]
     pub fn knows(&self, thread: ThreadId, time: Time) -> bool {
         time <= self.get(thread)
@@ -50,7 +50,7 @@ impl Clock {
         }
     }
 
-    /// Takes the later of both times for every thread.
+    /// Joins another clock: takes the later time for every thread.
     #[inline]
     pub fn join(&mut self, other: &Clock) {
         for (mine, theirs) in self.near.iter_mut().zip(&other.near) {
@@ -61,7 +61,7 @@ impl Clock {
         }
     }
 
-    /// Forgets all times, and keeps the memory.
+    /// Clears all times, and keeps the allocation.
     #[inline]
     pub fn clear(&mut self) {
         self.near = [0; NEAR];
@@ -93,7 +93,7 @@ impl Clone for Clock {
         Clock { near: self.near, far: self.far.clone() }
     }
 
-    /// Keeps the memory.
+    /// Reuses the allocation.
     #[inline]
     fn clone_from(&mut self, other: &Clock) {
         self.near = other.near;

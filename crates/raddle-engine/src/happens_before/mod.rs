@@ -1,6 +1,7 @@
-//! The happens-before order of an execution: vector clocks, and how accesses, fences, spawns and joins advance them.
+//! Happens-before: vector clocks, and their update by accesses, fences, spawns and joins.
 //!
-//! Pure: threads and memory orders come in, clocks come out. Both semantics and the race detector use it.
+//! **Invariant:** pure: threads and memory orders come in, clocks come out. Both semantics and the race detector use
+//! it.
 
 pub mod clock;
 pub mod sync;
@@ -8,9 +9,9 @@ pub mod sync;
 /// The memory model: which values a read may see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
-    /// Sequential consistency: the newest.
+    /// Sequential consistency: a read sees the newest value.
     #[default]
     Sc,
-    /// Those that C++20 allows, as repaired in RC11: a read may see an older one.
+    /// RC11, with the release sequences of C++20: a read may see an older value.
     Rc11,
 }

@@ -1,32 +1,32 @@
-//! What happened before what: the happens-before order of C++20, along one execution.
+//! The happens-before order of C++20, along one execution.
 //!
 //! Each thread has the three views of [`raddle_axioms::views`], and each store carries a message.
 //!
-//! The time of a thread advances when it has handed on its current view: events of one time are the same to all others.
-//! What may be more than C++20 has, never less, is left to [`Sync::acquire_all`].
+//! The time of a thread advances when it releases its current view: events of one time are the same to all others.
+//! Synchronisation that may be more than C++20 has, never less, is left to [`Sync::acquire_all`].
 //!
-//! Fences that are sequentially consistent are numbered. They do not synchronise by themselves, but what a fence's thread had
-//! seen binds the reads that happen after a later fence ([`Sync::seen_by_fences`]).
+//! Sequentially consistent fences are numbered. They do not synchronise by themselves, but the view of a fence's thread
+//! binds the reads that happen after a later fence ([`Sync::seen_by_fences`]).
 
 use raddle_axioms::views::{self, ThreadViews, View as _};
 
 use super::clock::{Clock, FIRST, Time};
 use crate::op::{Order, ThreadId};
 
-/// What happened before some event.
+/// A view: the events that happened before some event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// The events, by thread.
     pub clock: Clock,
-    /// How many sequentially consistent fences had been made up to the last of them that happened before.
+    /// The number of the last sequentially consistent fence that happened before.
     pub fences: u32,
 }
 
-/// What a store hands on to those who load from it.
+/// The view that a store releases to the loads that read from it.
 pub type Message = View;
 
 impl View {
-    /// Forgets everything, and keeps the memory.
+    /// Clears the view, and keeps the allocation.
     #[inline]
     pub fn clear(&mut self) {
         self.clock.clear();
@@ -63,22 +63,22 @@ impl Clone for View {
 /// The synchronisation state of one thread.
 #[derive(Debug, Default)]
 struct ThreadView {
-    /// What happened before the thread's next step.
+    /// The events that happened before the thread's next step.
     current: View,
-    /// What its relaxed loads have read: an acquire fence takes it over.
+    /// The messages of its relaxed loads, which an acquire fence acquires.
     acquirable: View,
-    /// What it had seen at its last release fence: its relaxed stores hand it on.
+    /// The view at its last release fence, which its relaxed stores release.
     released: View,
 }
 
 /// The synchronisation state of all threads.
 #[derive(Debug, Default)]
 pub struct Sync {
-    /// By thread. The first `alive` belong to the current execution; the memory of the rest is kept.
+    /// By thread. The first `alive` belong to the current execution; the rest keep their allocations.
     threads: Vec<ThreadView>,
     alive: usize,
-    /// For each sequentially consistent fence, what it and all before it had seen. Those of the current execution are the first
-    /// `fences`.
+    /// For each sequentially consistent fence, the join of the views of it and all earlier ones. Those of the current
+    /// execution are the first `fences`.
     seen_by_fences: Vec<Clock>,
     fences: u32,
 }
@@ -100,7 +100,7 @@ impl Clone for ThreadView {
 }
 
 impl Clone for Sync {
-    /// Copies what belongs to the current execution.
+    /// Copies the state of the current execution.
     fn clone(&self) -> Sync {
         let mut copy = Sync::default();
         copy.clone_from(self);
@@ -116,14 +116,14 @@ impl Clone for Sync {
 }
 
 impl Sync {
-    /// Begins an execution: there is thread 0.
+    /// Begins an execution with thread 0.
     pub fn begin(&mut self) {
         self.alive = 0;
         self.fences = 0;
         self.new_thread();
     }
 
-    /// What happened before the next step of a thread.
+    /// The events that happened before the next step of a thread.
     #[inline]
     pub fn view(&self, thread: ThreadId) -> &View {
         &self.threads[usize::from(thread)].current
@@ -135,7 +135,7 @@ impl Sync {
         self.view(thread).clock.get(thread)
     }
 
-    /// A thread makes another.
+    /// A thread spawns another.
     pub fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
         while self.alive <= usize::from(child) {
             self.new_thread();
@@ -145,26 +145,26 @@ impl Sync {
         self.tick(parent);
     }
 
-    /// A thread has seen the end of another.
+    /// A thread joins another.
     pub fn join(&mut self, joiner: ThreadId, joined: ThreadId) {
         let [joiner, joined] = self.two(joiner, joined);
         joiner.current.include(&joined.current);
     }
 
-    /// A thread loads from a store that carries `message`.
+    /// A thread loads from a store with this message.
     #[inline]
     pub fn load(&mut self, thread: ThreadId, order: Order, message: &Message) {
         self.views(thread).read(order.into(), message);
     }
 
-    /// A thread stores; `message` becomes what the store carries.
+    /// A thread stores; `message` becomes the store's.
     #[inline]
     pub fn store(&mut self, thread: ThreadId, order: Order, message: &mut Message) {
         message.clone_from(self.views(thread).message(order.into()));
         self.advance_if_released(thread, order);
     }
 
-    /// A thread reads and modifies. `message` is that of the store it reads from, and becomes that of its own.
+    /// A read-modify-write of a thread. `message` is that of the store it reads from, and becomes that of its own.
     #[inline]
     pub fn rmw(&mut self, thread: ThreadId, order: Order, message: &mut Message) {
         let mut views = self.views(thread);
@@ -183,10 +183,11 @@ impl Sync {
         self.advance_if_released(thread, order);
     }
 
-    /// A thread takes over all that every thread has done so far: for synchronisation that cannot be seen exactly.
+    /// A thread acquires everything that every thread has done so far: for synchronisation that cannot be tracked
+    /// exactly.
     pub fn acquire_all(&mut self, thread: ThreadId) {
         for other in (0..self.alive as ThreadId).filter(|&other| other != thread) {
-            // Nobody knows more of what a thread did than itself.
+            // No thread's view knows more of a thread's events than its own.
             let (now, fences) = (self.now(other), self.view(other).fences);
             let view = &mut self.threads[usize::from(thread)].current;
             view.clock.set(other, now);
@@ -195,7 +196,7 @@ impl Sync {
         }
     }
 
-    /// A message that hands on all that every thread has done so far.
+    /// A message that releases everything that every thread has done so far.
     pub fn release_all(&mut self) -> Message {
         let mut message = Message::default();
         for thread in 0..self.alive as ThreadId {
@@ -206,25 +207,26 @@ impl Sync {
         message
     }
 
-    /// What had been seen by the sequentially consistent fences that were made up to the last one that happened before the
-    /// thread's next step. Nothing if there is none.
+    /// The join of the views of the sequentially consistent fences up to the last one that happened before the thread's
+    /// next step. None if there is none.
     #[inline]
     pub fn seen_by_fences(&self, thread: ThreadId) -> Option<&Clock> {
         self.seen_by(self.view(thread).fences)
     }
 
-    /// What had been seen by all sequentially consistent fences so far.
+    /// The join of the views of all sequentially consistent fences so far.
     #[inline]
     pub fn seen_by_all_fences(&self) -> Option<&Clock> {
         self.seen_by(self.fences)
     }
 
-    /// Sequentially consistent fences so far.
+    /// Number of sequentially consistent fences so far.
     #[inline]
     pub fn fences(&self) -> u32 {
         self.fences
     }
 
+    /// The three views of a thread.
     #[inline]
     fn views(&mut self, thread: ThreadId) -> ThreadViews<'_, View> {
         let ThreadView { current, acquirable, released } = &mut self.threads[usize::from(thread)];
@@ -238,7 +240,7 @@ impl Sync {
         }
     }
 
-    /// What the thread does from now on is not part of what it has handed on.
+    /// Advances the thread's time: later events are not part of the released view.
     #[inline]
     fn tick(&mut self, thread: ThreadId) {
         let next = self.now(thread) + 1;

@@ -106,7 +106,7 @@ pub unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order) {
     }
 }
 
-/// A fence for the compiler only. After a sequentially consistent read-modify-write it is how code for x86 spells a full fence,
+/// A compiler fence. After a sequentially consistent read-modify-write it is how code for x86 spells a full fence,
 /// which the instruction is there (crossbeam-epoch does so whenever it pins a thread).
 ///
 /// # Safety
@@ -117,8 +117,8 @@ pub unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
     unsafe { dispatch!(engine, compiler_fence(order)) };
 }
 
-/// A sequentially consistent read-modify-write of a variable of the calling function itself, which no other thread can know, is
-/// another way to spell a full fence for x86 (event-listener did so).
+/// A full fence, spelled as a sequentially consistent read-modify-write of a local variable that no other thread can
+/// know (event-listener did so on x86).
 #[inline(always)]
 unsafe fn fence_if_local<T>(engine: *mut Engine, caller: Caller, location: *const T, order: Order) {
     let here = 0u8;
@@ -128,7 +128,7 @@ unsafe fn fence_if_local<T>(engine: *mut Engine, caller: Caller, location: *cons
     }
 }
 
-/// The system call that makes every thread execute a full fence, so that the others need not.
+/// `membarrier`: the system call that makes every thread execute a full fence, so that the others need not.
 ///
 /// # Safety
 /// As for [`fence`].

@@ -1,9 +1,9 @@
-//! Variables of the environment.
+//! Environment variables.
 
 use crate::execution::Engine;
 use crate::semantics::enter;
 
-/// Gives a variable a value, or none. Unless `overwrite` says so, one that has a value keeps it.
+/// Sets or removes a variable. Unless `overwrite` is set, an existing value stays.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -18,7 +18,7 @@ pub unsafe fn set_variable(engine: *mut Engine, name: &[u8], value: Option<&[u8]
     }
 }
 
-/// Takes the value of every variable.
+/// Removes all variables.
 ///
 /// # Safety
 /// As for [`super::fence`].

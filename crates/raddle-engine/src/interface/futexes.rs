@@ -1,4 +1,4 @@
-//! Waiting at an address, and waking those who do.
+//! Futexes.
 
 use crate::execution::Engine;
 use crate::semantics::{dispatch, enter};
@@ -6,7 +6,7 @@ use crate::thread::Wake;
 
 /// The current thread waits at `word` until it is woken, if the word holds `expected`.
 ///
-/// `deadline` is a time of the monotonic clock. Returns how the wait ended; none if the value was another.
+/// `deadline` is a time of the monotonic clock. Returns the end of the wait; none if the value was another.
 ///
 /// # Safety
 /// As for [`super::load`].
@@ -30,8 +30,7 @@ pub unsafe fn futex_wake(engine: *mut Engine, address: usize, count: u32, mask: 
     unsafe { enter(engine, |engine| dispatch!(engine, futex_wake(address, count, mask))) }
 }
 
-/// Wakes up to `wake` threads at `from` and lets up to `requeue` others wait at `to` from now on. Returns how many were
-/// woken and how many moved.
+/// Wakes up to `wake` threads at `from` and moves up to `requeue` others to `to`. Returns both numbers.
 ///
 /// # Safety
 /// As for [`super::fence`].

@@ -1,4 +1,4 @@
-//! Memory that comes and goes, and plain accesses to it.
+//! Mappings, heap blocks and plain accesses.
 
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
@@ -15,7 +15,8 @@ pub unsafe fn mapped(engine: *mut Engine, address: usize, len: usize) {
     unsafe { enter(engine, |engine| engine.execution.mappings.push((address, len))) };
 }
 
-/// The code under test wants memory unmapped. False if the memory existed before the execution, which must not lose it.
+/// Whether the code under test may unmap memory: false for memory that existed before the execution, which must not
+/// lose it.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -41,7 +42,7 @@ pub unsafe fn allocated(engine: *mut Engine, address: usize, size: usize) {
     unsafe { enter(engine, |engine| engine.allocated(address, size)) };
 }
 
-/// The code under test frees a block: what is known of the places in it will no longer hold.
+/// The code under test frees a block: its locations end.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -55,7 +56,7 @@ pub unsafe fn freeing(engine: *mut Engine, address: usize) {
     }
 }
 
-/// The code under test frees what is no live block: what glibc ends a process for.
+/// The code under test frees an address that is no live block, for which glibc ends a process.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -65,7 +66,8 @@ pub unsafe fn bad_free(engine: *mut Engine, address: usize, refusal: Refusal) ->
     unsafe { enter(engine, |engine| engine.bad_free(address, refusal)) }
 }
 
-/// The code under test frees something that executions did not allocate: a block that existed before, or no block at all.
+/// The code under test frees an address that executions did not allocate: a block that existed before, or no block at
+/// all.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -88,14 +90,14 @@ pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: u
     unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
 }
 
-/// The latest announcement of an access as one number; optimised code announces each twice. Addresses have 47 bits, and
-/// sizes at most 5.
+/// An instrumentation callback as one number; optimised code makes each twice. Addresses have 47 bits, and sizes at
+/// most 5.
 #[inline(always)]
 pub const fn announcement(address: usize, size: usize, kind: AccessKind) -> usize {
     address | size << 48 | (kind as usize) << 60
 }
 
-/// A plain access that the programmer made volatile, knowing that others may change the place: it must be there, and that is all.
+/// A volatile access, at a location that others may change by design: it is checked for freed memory only.
 ///
 /// # Safety
 /// As for [`super::fence`].

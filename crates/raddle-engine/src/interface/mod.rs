@@ -1,8 +1,10 @@
-//! The calls of `raddle-intercept`: what an intercepted call is, once a virtual thread has made it.
+//! The interface for `raddle-intercept`: one function for each intercepted operation of a virtual thread.
 //!
 //! `raddle-intercept` knows the C symbols, and has checked that a virtual thread runs
-//! ([`crate::execution::engine_of_virtual_thread`]). Functions here build the record of the operation and hand it to the
-//! [semantics](crate::semantics). They decide nothing.
+//! ([`crate::execution::engine_of_virtual_thread`]).
+//!
+//! **Invariant:** functions here build the record of the operation and pass it to the [semantics](crate::semantics).
+//! They decide nothing.
 
 mod atomics;
 mod environment;

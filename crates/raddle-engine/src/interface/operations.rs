@@ -1,10 +1,10 @@
-//! Operations of a scenario: where they begin and end, and what orders them.
+//! Operations of a scenario: their beginnings, ends, and order.
 //!
-//! Along graphs, under sequential consistency, both are events: two executions that differ only in which operation ended before
-//! which began are different. Each thread of a scenario has a place that only it writes, the number of operations that it has
-//! ended; who begins an operation looks at those of all others.
+//! In graph-driven executions under sequential consistency both are events: two executions that differ only in which
+//! operation ended before which began are different. Each thread of a scenario has a synthetic location that only it
+//! writes, the number of its completed operations; a thread that begins an operation reads those of all others.
 //!
-//! Under a weak memory model there is no such time, only what happened before what.
+//! Under a weak memory model there is no real time, only happens-before.
 
 use crate::execution::Engine;
 use crate::op::ThreadId;
@@ -14,13 +14,13 @@ use crate::trace::Action;
 /// A thread of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// Its number among them, from 0.
+    /// The number among the threads of the scenario, from 0.
     pub number: usize,
-    /// How many there are.
+    /// The number of threads of the scenario.
     pub of: usize,
 }
 
-/// Records something that has no effect on the execution, if a trace is wanted.
+/// Records an action without an effect on the execution, if a trace is recorded.
 ///
 /// # Safety
 /// As for [`fence`](super::fence).
@@ -29,8 +29,8 @@ pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
     unsafe { enter(engine, |engine| engine.record(action)) };
 }
 
-/// The current thread is about to begin an operation, its `first` or another: others may go before it, so that what they have
-/// done by then comes before it in real time. Returns the number of the event, if it is one.
+/// The current thread begins an operation, its `first` or another. Other threads may run before, and operations that
+/// they complete by then come before it in real time. Returns the number of the event, if the beginning is one.
 ///
 /// # Safety
 /// As for [`fence`](super::fence).
@@ -39,7 +39,8 @@ pub unsafe fn operation_begins(engine: *mut Engine, member: Member, first: bool)
     unsafe { enter(engine, |engine| dispatch!(engine, begin_operation(member.number, member.of, first))) }
 }
 
-/// The current thread has ended the operation with this number, from 1. Returns the number of the event, if it is one.
+/// The current thread has completed the operation with this number, from 1. Returns the number of the event, if the end
+/// is one.
 ///
 /// # Safety
 /// As for [`fence`](super::fence).
@@ -48,8 +49,8 @@ pub unsafe fn operation_ends(engine: *mut Engine, member: Member, ended: u32) ->
     unsafe { enter(engine, |engine| dispatch!(engine, end_operation(member.number, member.of, ended))) }
 }
 
-/// Rings a bell, a word that holds 0 from then on: the thread that waits for it may go on. False if the execution follows no graph,
-/// and so the caller has to wake the thread in another way.
+/// Signals a waker: sets the word to 0, so that the awaiting thread goes on. False outside graph-driven executions:
+/// then the caller must wake the thread itself.
 ///
 /// # Safety
 /// As for [`store`](super::store).
@@ -58,7 +59,8 @@ pub unsafe fn ring(engine: *mut Engine, bell: *mut u32) -> bool {
     unsafe { enter(engine, |engine| dispatch!(engine, signal(bell))) }
 }
 
-/// Waits for a bell, and silences it. False if the execution follows no graph, and so the caller has to wait in another way.
+/// Awaits the signal of a waker, and resets the word to 1. False outside graph-driven executions: then the caller must
+/// wait itself.
 ///
 /// # Safety
 /// As for [`store`](super::store).
@@ -67,16 +69,16 @@ pub unsafe fn hear(engine: *mut Engine, bell: *mut u32) -> bool {
     unsafe { enter(engine, |engine| dispatch!(engine, await_signal(bell))) }
 }
 
-/// A bell was heard in another way than by [`hear`]: what was done before it rang is known now.
+/// A signal was received in another way than by [`hear`]: the current thread acquires the views of all threads.
 ///
 /// # Safety
 /// As for [`fence`](super::fence).
 pub unsafe fn heard(engine: *mut Engine) {
     // SAFETY: the caller's.
-    unsafe { enter(engine, Engine::remember_unseen_synchronisation) };
+    unsafe { enter(engine, Engine::acquire_uninstrumented) };
 }
 
-/// Whether the memory model of the execution is weak, so that operations are ordered by what happened before what.
+/// Whether the memory model of the execution is weak, so that operations are ordered by happens-before only.
 ///
 /// # Safety
 /// As for [`fence`](super::fence).
@@ -85,8 +87,8 @@ pub unsafe fn is_without_time(engine: *mut Engine) -> bool {
     unsafe { dispatch!(&*engine, has_no_real_time()) }
 }
 
-/// Writes down what the current thread has seen of these threads: how far each of them had come in what happened before now. The
-/// execution must be one [without time](is_without_time).
+/// Stores the entries of these threads in the current thread's vector clock. The execution must be one [without real
+/// time](is_without_time).
 ///
 /// # Safety
 /// As for [`fence`](super::fence).

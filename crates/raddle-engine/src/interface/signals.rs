@@ -1,11 +1,13 @@
-//! Signals while an exploration runs: page faults that belong to [`crate::isolate::pages`], crashes of the code under test,
-//! and the watchdog. `cargo raddle`, which watches from outside, may ask where a process stands that is not heard of.
+//! Signals of an exploration: page faults that belong to [`crate::isolate::pages`], crashes of the code under test, and
+//! the watchdog. `cargo raddle`, which watches from outside, may ask for the call stack of a process that has become
+//! silent.
 //!
-//! With coroutines, a crash does not end the process. The handler sets the engine's outcome and lets the coroutine go on, when the
-//! handler returns, with a call that gives control to the explorer, as after any other failure. With OS threads, which are for
-//! debuggers, the crash is left to the debugger. Handlers run on an
-//! alternate stack of the exploring OS thread, with the thread-locals of whichever virtual thread was interrupted, and do
-//! nothing that could allocate or lock.
+//! With coroutines, a crash does not end the process. The handler sets the engine's outcome and makes the coroutine
+//! continue, when the handler returns, with a call that passes control to the explorer, as after any other failure.
+//! With OS threads, which are for debuggers, the crash is left to the debugger.
+//!
+//! **Invariant:** handlers run on an alternate stack of the exploring OS thread, with the thread-locals of the
+//! interrupted virtual thread, and neither allocate nor lock.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -24,14 +26,14 @@ use crate::platform::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::platform::sys::PAGE;
 use crate::platform::unwind;
 
-/// How often the watchdog looks, in milliseconds.
+/// The tick of the watchdog, in milliseconds.
 pub const TICK_MS: u32 = 20;
 
 const CRASHES: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 const ALTERNATE_STACK: usize = 32 * PAGE;
 
-/// The handlers of one exploration; dropping it puts back what was there before, except for that of memory faults, which then passes
-/// them on.
+/// The signal handlers of one exploration. Dropping them restores the earlier handlers, except for that of memory
+/// faults, which then passes them on.
 #[allow(missing_debug_implementations, reason = "holds C structures")]
 pub struct Handlers {
     before: [libc::sigaction; CRASHES.len()],
@@ -78,12 +80,13 @@ impl Handlers {
         }
     }
 
-    /// Lets virtual threads read virtual time from the processor's counter, too. For coroutines: the counter is an OS thread's.
+    /// Makes the processor's time-stamp counter show virtual time, too. For coroutines only: the counter is an OS
+    /// thread's.
     pub fn forbid_time_stamps(&mut self) {
         self.time_stamps = time_stamp::Forbidden::new();
     }
 
-    /// Starts the watchdog: once at the beginning, and again in a process that was forked off.
+    /// Starts the watchdog: at the beginning, and again in a forked process.
     pub fn start_watchdog(&mut self) {
         if let Some(old) = self.watchdog.take() {
             // A fork has no timers; the old one belongs to the parent.
@@ -100,7 +103,7 @@ impl Drop for Handlers {
         // SAFETY: restores what `install` replaced.
         unsafe {
             for (signal, before) in CRASHES.into_iter().zip(&self.before) {
-                // A bystander may be on its way to this handler, with a fault that the exploration made.
+                // An unmanaged thread may be on its way to this handler, with a fault that the exploration caused.
                 if signal != libc::SIGSEGV {
                     libc::sigaction(signal, before, ptr::null_mut());
                 }
@@ -144,7 +147,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// What handled crashes before, for those that are none of ours.
+/// The earlier handlers of crashes, for crashes that are not the exploration's.
 #[repr(align(4096))]
 struct Kept {
     before: std::cell::UnsafeCell<Option<[libc::sigaction; CRASHES.len()]>>,
@@ -159,7 +162,7 @@ fn tick_signal() -> c_int {
     libc::SIGRTMAX() - 3
 }
 
-/// By which `cargo raddle` asks where a process stands.
+/// The signal by which `cargo raddle` asks for the call stack of a process.
 fn question_signal() -> c_int {
     libc::SIGRTMAX() - 4
 }
@@ -185,8 +188,8 @@ unsafe fn sigaltstack(new: *const libc::stack_t, before: *mut libc::stack_t) {
 }
 
 unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes valid structures; the engine is not used by anything that this handler interrupted in a way
-    // that matters: pages are only saved here, and an outcome ends the execution.
+    // SAFETY: the kernel passes valid structures. The interrupted code cannot be harmed by the use of the engine: pages
+    // are only saved here, and an outcome ends the execution.
     unsafe {
         let engine = engine();
         let address = (*info).si_addr().addr();
@@ -223,7 +226,7 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             _ if (*engine).current().stack.is_overflow(address) => Outcome::StackOverflow { thread },
             _ => Outcome::Crash { thread, signal, address },
         };
-        // As if the instruction were a call that returns to its next byte.
+        // The instruction counts as a call that returns to its next byte.
         (*engine).execution.crashed_at = Some(Caller {
             pc: registers[libc::REG_RIP as usize] as usize + 1,
             fp: registers[libc::REG_RBP as usize] as usize,
@@ -238,14 +241,15 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
     }
 }
 
-/// The memory is there, but must not be accessed in this way.
+/// `si_code` of an access that the protection of mapped memory forbids.
 const SEGV_ACCERR: c_int = 2;
 
-/// A bystander has written to memory that is protected, perhaps because it is rolled back: what it wrote would be undone, so it writes
-/// when the exploration is over. Which memory that is belongs to the exploration, which may end at any moment, so the bystander does
-/// not look there: it tries again when there is none. False if it has tried often enough, so that it was something else.
+/// Handles the write of an unmanaged thread to protected memory, perhaps because it is rolled back. The write would be
+/// undone, so the thread retries it when the exploration is over. The record of protected memory belongs to the
+/// exploration, which may end at any moment, so it is not read here. False after many retries: the fault had another
+/// cause.
 fn bystander_tries_again(address: usize) -> bool {
-    /// Explorations that follow each other may protect the memory again before the bystander gets there.
+    /// Consecutive explorations may protect the memory again before the thread gets to run.
     const MOST: u32 = 1000;
     thread_local! {
         static LAST: Cell<(usize, u32)> = const { Cell::new((0, 0)) };
@@ -258,7 +262,7 @@ fn bystander_tries_again(address: usize) -> bool {
 }
 
 unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: as above; an interrupted engine is only told, an interrupted thread is ended.
+    // SAFETY: as above; of an interrupted engine only flags are set, an interrupted thread is ended.
     unsafe {
         let engine = engine();
         if engine.is_null() {
@@ -268,7 +272,7 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
         (*engine).exploration.watchdog.ticks += 1;
         if (*engine).exploration.watchdog.ticks > (*engine).exploration.limits.max_ticks {
             (*engine).exploration.watchdog.expired = true;
-            // At its next event the execution goes on fairly, with new time. That may be some way off.
+            // At its next event the execution becomes fair, with a new time limit. The event may be some way off.
             let had_grace = (*engine).fair_since().is_some()
                 || (*engine).exploration.watchdog.ticks
                     > (*engine)
@@ -286,8 +290,8 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
     }
 }
 
-/// Tells where the exploring thread stands. Nothing may be left to lose: the process is about to be ended, and if this hangs, too, it
-/// is ended all the same.
+/// Prints the call stack of the exploring thread. The process is about to be killed, so a hang in this function loses
+/// nothing.
 unsafe extern "C" fn on_question(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     const DEEPEST: usize = 64;
     let explorer = i64::from(GLOBAL.explorer.load(Relaxed));
@@ -307,7 +311,7 @@ unsafe extern "C" fn on_question(signal: c_int, _: *mut libc::siginfo_t, _: *mut
     GLOBAL.in_engine.set(was_in_engine);
 }
 
-/// Makes the interrupted coroutine end when the handler returns. False if no coroutine was interrupted.
+/// Ends the interrupted coroutine when the handler returns. False if no coroutine was interrupted.
 unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> bool {
     // SAFETY: the caller is a signal handler that was given `context`. The interrupted code is abandoned together with
     // everything it may have left half done, all of which is rolled back.
@@ -323,13 +327,13 @@ unsafe fn trap(engine: *mut Engine, context: *mut c_void, outcome: Outcome) -> b
         let (instruction, stack_pointer) = coroutine::divert(&stack, execution::trapped);
         registers[libc::REG_RIP as usize] = instruction as i64;
         registers[libc::REG_RSP as usize] = stack_pointer as i64;
-        // Frames end here.
+        // The chain of frames ends here.
         registers[libc::REG_RBP as usize] = 0;
         true
     }
 }
 
-/// From now on, Ctrl-C ends a search after the execution that is under way, and not the process.
+/// Makes Ctrl-C end a search after the current execution, and not the process.
 pub fn catch_interrupts() {
     extern "C" fn on_interrupt(_: c_int) {
         GLOBAL.interrupted.set(true);
@@ -348,7 +352,7 @@ pub fn interrupted() -> bool {
     GLOBAL.interrupted.get()
 }
 
-/// Says something and ends the process with the code of a failed test, without running anything else.
+/// Prints a message and ends the process with the code of a failed test, without running anything else.
 pub fn leave(text: &[u8]) -> ! {
     // SAFETY: writes what is there, and ends.
     unsafe {
@@ -362,7 +366,7 @@ pub fn leave(text: &[u8]) -> ! {
     }
 }
 
-/// Says that the engine itself crashed, without allocating.
+/// Reports a crash of the engine itself, without allocating.
 fn complain(signal: c_int, address: usize, pc: usize) {
     use std::io::Write;
     let mut text = [0u8; 256];
@@ -381,7 +385,7 @@ fn complain(signal: c_int, address: usize, pc: usize) {
     };
 }
 
-/// Lets whoever handled the signal before us have it: the faulting instruction runs again under the old handler.
+/// Passes a signal to the earlier handler: the faulting instruction runs again under it.
 unsafe fn pass_on(signal: c_int) {
     // SAFETY: restores an action that the C library gave us, or the default.
     unsafe {

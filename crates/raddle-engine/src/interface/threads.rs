@@ -1,4 +1,4 @@
-//! Threads: their beginning and end, what belongs to each, and the end of them all.
+//! Threads: spawn, join, thread-locals, panics, and the end of the process.
 
 use std::ffi::c_void;
 
@@ -7,10 +7,10 @@ use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::global::{GLOBAL, MAX_KEYS};
 use crate::semantics::{dispatch, enter};
-use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, State};
+use crate::thread::{Destructor, KeyDestructor, Start, StartRoutine, ThreadStatus};
 use crate::trace::{Action, SwitchReason};
 
-/// Makes a thread; returns its number, after handing it to `made` before the thread can run.
+/// Spawns a thread; returns its number, after passing it to `made` before the thread can run.
 ///
 /// # Safety
 /// As for [`super::fence`]; `routine` must be callable with `argument` on another thread.
@@ -29,20 +29,20 @@ pub unsafe fn spawn(
     }
 }
 
-/// Says of which kind the threads are that the current one makes from now on. Returns what it said before.
+/// Sets the symmetry class of the threads that the current one spawns from now on. Returns the class before.
 ///
-/// Threads of one kind are alike: they do the same, and whoever exchanged two of them would see the same. Of executions in which
-/// such threads are exchanged, the exhaustive search makes one. It takes those for alike that are of the same kind and between
-/// which their parent made nothing but threads.
+/// Threads of one class are symmetric: they run the same code, and exchanging two of them shows nothing new. Of
+/// executions that differ by such an exchange, the exhaustive search makes one. Threads count as symmetric if they have
+/// the same class and their parent made nothing but spawns between them.
 ///
 /// # Safety
 /// As for [`super::fence`].
 pub unsafe fn make_alike(engine: *mut Engine, kind: Option<u64>) -> Option<u64> {
     // SAFETY: the caller's.
-    unsafe { std::mem::replace(&mut (*engine).current().makes, kind) }
+    unsafe { std::mem::replace(&mut (*engine).current().child_class, kind) }
 }
 
-/// A kind of which the current thread has made no threads, if it always asks here.
+/// A symmetry class without threads of the current thread, if all its classes come from here.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -51,7 +51,7 @@ pub unsafe fn unused_kind(engine: *mut Engine) -> u64 {
     unsafe { (*engine).current().children.into() }
 }
 
-/// Waits for a thread's end; returns what its routine did. None if there is no such thread to join.
+/// Joins a thread; returns the result of its routine. None if there is no such thread to join.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -66,9 +66,9 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
             {
                 return None;
             }
-            if engine.threads[index].state != State::Finished {
+            if engine.threads[index].status != ThreadStatus::Finished {
                 engine.current().spin.reset();
-                engine.block(State::Join(thread), SwitchReason::Joining);
+                engine.block(ThreadStatus::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;
             dispatch!(engine, join(thread));
@@ -78,7 +78,7 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
     }
 }
 
-/// Nobody will join the thread.
+/// Detaches a thread: no thread will join it.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -104,7 +104,7 @@ pub unsafe fn at_thread_exit(engine: *mut Engine, destructor: Destructor) {
     unsafe { enter(engine, |engine| engine.current().destructors.push(destructor)) };
 }
 
-/// Notes the destructor of a thread-specific key that was made outside executions.
+/// Registers the destructor of a thread-specific key that was made outside executions.
 pub fn note_key(key: u32, destructor: Option<KeyDestructor>) {
     if let Some(known) = GLOBAL.key_destructors.get(key as usize) {
         known.set(destructor);
@@ -192,7 +192,7 @@ pub unsafe fn panicked(engine: *mut Engine, message: impl FnOnce() -> String) {
     }
 }
 
-/// The panic that is being raised will end the current thread: nothing in the code under test catches it.
+/// The current panic will end the thread: nothing in the code under test catches it.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -200,7 +200,7 @@ pub unsafe fn panic_ends_thread(engine: *mut Engine) {
     // SAFETY: the caller's.
     unsafe {
         if (*engine).execution.panic.is_none() {
-            // The code under test has set a hook of its own, which alone knows the message; or none was called.
+            // The code under test has its own panic hook, which alone knows the message, or no hook was called.
             panicked(engine, || {
                 "a panic whose message only the program's own panic hook has seen".to_owned()
             });

@@ -1,4 +1,4 @@
-//! Time, and what else an execution would get from outside.
+//! Time and random bytes.
 
 use crate::execution::Engine;
 use crate::execution::clock::Clock;
@@ -15,7 +15,7 @@ pub unsafe fn now(engine: *mut Engine) -> u64 {
     unsafe { (*engine).time() }
 }
 
-/// The current thread gives way to the others, in a call that returns to `pc`.
+/// The current thread yields, in a call that returns to `pc`.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -45,7 +45,7 @@ pub unsafe fn sleep_until(engine: *mut Engine, deadline: u64) {
     }
 }
 
-/// The virtual time: nanoseconds of the monotonic clock.
+/// The current thread reads the monotonic clock, in a call that returns to `pc`. Returns nanoseconds of virtual time.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -61,12 +61,12 @@ pub unsafe fn monotonic_time(engine: *mut Engine, pc: usize) -> u64 {
     }
 }
 
-/// The real-time clock that belongs to a monotonic time.
+/// The real time at a monotonic time.
 pub fn real_time(monotonic: u64) -> u64 {
     Clock::real_time(monotonic)
 }
 
-/// The monotonic time that a time of the real-time clock stands for.
+/// The monotonic time at a real time.
 pub fn from_real_time(real: u64) -> u64 {
     Clock::from_real_time(real)
 }

@@ -9,9 +9,9 @@
 //!   in the call: … frame │ red zone (128 bytes) │ address behind the instruction │ flags, registers, vector registers │
 //! ```
 //!
-//! The call runs on the stack of the virtual thread, so another thread may go on meanwhile, as at any other look at the clock.
-//! The counter is real outside executions and outside the program's own code: in the kernel's shared page, which the C library's
-//! clock functions call.
+//! The call runs on the stack of the virtual thread, so a switch may follow, as at any other read of the clock. The
+//! counter is real outside executions and outside the program's own code: in the kernel's shared page, which the C
+//! library's clock functions call.
 
 use std::arch::{naked_asm, x86_64};
 use std::ffi::{c_int, c_void};
@@ -29,7 +29,7 @@ const SI_KERNEL: c_int = 0x80;
 /// Bytes below the stack pointer that a function may use.
 const RED_ZONE: i64 = 128;
 
-/// While this lives, the time-stamp counter must not be read on the OS thread that made it.
+/// A guard: while it lives, the time-stamp counter must not be read on the OS thread that made it.
 #[derive(Debug)]
 pub(crate) struct Forbidden(());
 
@@ -55,8 +55,8 @@ fn set(mode: i64) {
     unsafe { crate::platform::sys::raw_syscall(libc::SYS_prctl, [PR_SET_TSC, mode, 0, 0, 0, 0]) };
 }
 
-/// Performs the instruction that a signal is about, if that is a read of the counter: with virtual time for a virtual thread in
-/// the program's own code, otherwise as the processor does.
+/// Emulates the faulting instruction, if it reads the counter: with virtual time for a virtual thread in the program's
+/// own code, otherwise as the processor does.
 ///
 /// # Safety
 /// A handler of SIGSEGV was given `info` and `context`.
@@ -107,7 +107,7 @@ enum Read {
 }
 
 impl Read {
-    /// The instruction at an address, if it is one of them.
+    /// The instruction at an address, if it reads the counter.
     ///
     /// # Safety
     /// A whole instruction lies there.
@@ -123,7 +123,7 @@ impl Read {
     }
 }
 
-/// Takes the place of the instruction: leaves the counter in edx and eax and changes no other register, nor flags.
+/// Replaces the instruction: leaves the counter in edx and eax and changes no other register, nor flags.
 #[unsafe(naked)]
 unsafe extern "C" fn read_virtual() {
     naked_asm!(

@@ -1,4 +1,4 @@
-//! The two semantics: how the operations of threads behave.
+//! The two semantics of threads' operations.
 //!
 //! | | [`Interleaving`](interleaving::Interleaving) | [`GraphDriven`](graph_driven::GraphDriven) |
 //! |---|---|---|
@@ -8,11 +8,12 @@
 //! | functions of std that block | run, as one step between two events | are made step by step |
 //! | spinning thread | suspended until a location that it read changes | reads blocked until another value is there |
 //!
-//! [`Semantics`] is the contract. The [`interface`](crate::interface) turns intercepted calls into its operations, and the
-//! [machine](crate::execution) asks it who goes on, how executions begin, and which events are related.
+//! [`Semantics`] is the contract. The [`interface`](crate::interface) turns intercepted calls into its operations, and
+//! the [machine](crate::execution) asks it for the next thread, the beginning of executions, and the relations between
+//! events.
 //!
-//! **Invariant:** `dispatch!` is the only place that asks which semantics an exploration has. Everything that the two do differently
-//! is an operation of the trait; everything that they share is a method of [`Engine`].
+//! **Invariant:** `dispatch!` is the only place that asks which semantics an exploration has. Every difference between
+//! the two is an operation of the trait; everything that they share is a method of [`Engine`].
 
 pub(crate) mod graph_driven;
 pub(crate) mod interleaving;
@@ -33,11 +34,12 @@ use crate::schedule::Schedule;
 use crate::thread::{Start, Wake};
 use crate::trace::{Action, Links};
 
-/// How the operations of threads behave.
+/// A semantics of threads' operations.
 ///
-/// Operations of a thread run on its stack, inside [`enter`]; those that take a pointer to the engine enter by themselves. An
-/// operation may switch to other threads, and return much later. Along a graph an operation may even return several times, once for
-/// each execution that begins at a checkpoint within it, so that no operation may own memory of the engine while it takes a step.
+/// Operations of a thread run on its stack, inside [`enter`]; those that take a pointer to the engine enter by
+/// themselves. An operation may switch to other threads, and return much later. A graph-driven operation may even
+/// return several times, once for each execution that begins at a checkpoint within it. Therefore no operation may own
+/// memory of the engine while it takes a step.
 pub(crate) trait Semantics {
     /// An atomic access. Returns the value that it reads; for a store, any value.
     ///
@@ -48,22 +50,22 @@ pub(crate) trait Semantics {
     /// The orders of success and failure of a compare-exchange, from those in the program.
     fn exchange_orders(engine: &Engine, orders: [Order; 2]) -> [Order; 2];
 
-    /// A fence in code that returns to the caller.
+    /// A fence.
     ///
     /// # Safety
     /// As for [`Semantics::atomic`].
     unsafe fn fence(engine: *mut Engine, caller: Caller, order: Order);
 
-    /// A fence of the compiler that counts as one of the processor.
+    /// A compiler fence that stands for a fence of the processor.
     ///
     /// # Safety
     /// As for [`Semantics::atomic`].
     unsafe fn compiler_fence(engine: *mut Engine, order: Order);
 
-    /// A fence of all threads.
+    /// A sequentially consistent fence in all threads.
     fn membarrier(engine: &mut Engine);
 
-    /// Makes a thread; calls `made` with its number before it can run.
+    /// Spawns a thread; calls `made` with its number before it can run.
     fn spawn(engine: &mut Engine, start: Start, made: impl FnOnce(ThreadId)) -> ThreadId;
 
     /// The current thread begins.
@@ -72,7 +74,7 @@ pub(crate) trait Semantics {
     /// The code of the current thread has returned; destructors of its thread-locals follow.
     fn end_thread(engine: &mut Engine);
 
-    /// The current thread takes note that another, which has ended, has.
+    /// The current thread joins a thread that has ended.
     fn join(engine: &mut Engine, thread: ThreadId);
 
     /// The current thread drops the handle of another.
@@ -81,8 +83,8 @@ pub(crate) trait Semantics {
     /// The current thread panics.
     fn panics(engine: &mut Engine);
 
-    /// The current thread waits at a futex until it is woken, or until the deadline, if the word holds the expected value. None if
-    /// the word does not.
+    /// The current thread waits at a futex until it is woken, or until the deadline, if the word holds the expected
+    /// value. None if it does not.
     ///
     /// # Safety
     /// The word must be valid for reads.
@@ -100,16 +102,14 @@ pub(crate) trait Semantics {
     /// Wakes up to `wake` threads at one futex and moves up to `requeue` others to another; returns how many.
     fn futex_requeue(engine: &mut Engine, from: usize, to: usize, wake: u32, requeue: u32) -> (u32, u32);
 
-    /// A call of a function of std that is not instrumented. Returns the result if there is no need to make the call.
+    /// A call of an uninstrumented function of std. Returns the result if the call is not needed.
     ///
-    /// # Safety
-    /// The objects of the call must be what it says.
+    /// The pointers of the call must be valid for their objects.
     unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>;
 
     /// `Once::call` begins. Returns the word to call it with: the once, or the copy.
     ///
-    /// # Safety
-    /// `once` must be the word of a `Once`, and nobody else may know the copy.
+    /// `once` must be the word of a `Once`, and the copy private to the caller.
     unsafe fn begin_once(engine: &mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32;
 
     /// `Once::call`, called with the word that [`Semantics::begin_once`] returned, has ended.
@@ -118,8 +118,8 @@ pub(crate) trait Semantics {
     /// As for [`Semantics::begin_once`].
     unsafe fn end_once(engine: &mut Engine, once: *mut u32, called: *mut u32);
 
-    /// `Once::wait` begins, or `wait_force`. `states` are those of a once before any call and of one that is complete. Returns the
-    /// word to call it with.
+    /// `Once::wait` or `wait_force` begins. `states` are those of a once before any call and of a complete one. Returns
+    /// the word to call the function with.
     ///
     /// # Safety
     /// As for [`Semantics::begin_once`].
@@ -140,24 +140,25 @@ pub(crate) trait Semantics {
     /// The current thread reads the monotonic clock, in a call that returns to `pc`.
     fn read_clock(engine: &mut Engine, pc: usize);
 
-    /// One of several alternatives in which the current thread could go on, by its number. 0 is the usual one.
+    /// Chooses one of several alternatives of the current thread, by its number. 0 is the usual one.
     fn choose(engine: &mut Engine, alternatives: u16) -> u16;
 
-    /// The current thread, number `me` of a scenario with so many threads, begins an operation, the `first` or another. Returns the
-    /// event, if it is one.
+    /// The current thread, number `me` of a scenario with `threads` threads, begins an operation, its `first` or
+    /// another. Returns the event, if the beginning is one.
     fn begin_operation(engine: &mut Engine, me: usize, threads: usize, first: bool) -> Option<u32>;
 
-    /// The current thread, number `me` of a scenario with so many threads, has completed so many operations. Returns the event, if
-    /// it is one.
+    /// The current thread, number `me` of a scenario with `threads` threads, has completed its operation number
+    /// `completed`. Returns the event, if the end is one.
     fn end_operation(engine: &mut Engine, me: usize, threads: usize, completed: u32) -> Option<u32>;
 
-    /// Sets the word of a waker to 0, so that the thread which awaits it goes on. False if the caller has to wake the thread itself.
+    /// Signals a waker: sets its word to 0, so that the awaiting thread goes on. False if the caller must wake the
+    /// thread itself.
     ///
     /// # Safety
     /// The word must be valid for writes.
     unsafe fn signal(engine: &mut Engine, waker: *mut u32) -> bool;
 
-    /// Awaits that the word of a waker is 0, and sets it to 1. False if the caller has to wait itself.
+    /// Awaits a signal: waits until the word of a waker is 0, and sets it to 1. False if the caller must wait itself.
     ///
     /// # Safety
     /// The word must be valid for writes.
@@ -166,37 +167,37 @@ pub(crate) trait Semantics {
     /// Whether operations are ordered by happens-before only, not by real time.
     fn has_no_real_time(engine: &Engine) -> bool;
 
-    /// How far each thread had come in what happened before now, for the current thread. None if nobody keeps clocks.
+    /// The entry of a thread in the vector clock of the current one. None if no clocks are kept.
     fn seen_of(engine: &Engine, thread: ThreadId) -> Option<u32>;
 
     /// Begins an execution of `body`: makes its first thread, or restores a checkpoint.
     fn begin(engine: &mut Engine, body: *mut dyn FnMut());
 
-    /// The thread that goes on. None if the execution is over; then the outcome is set.
+    /// The next thread. None if the execution is over; then the outcome is set.
     fn next_thread(engine: &mut Engine) -> Option<ThreadId>;
 
-    /// Has the last word on an execution that passed.
+    /// Validates an execution that passed: may change its outcome.
     fn validate(engine: &mut Engine);
 
     /// The choices that make the execution again.
     fn schedule(engine: &Engine) -> Schedule;
 
-    /// The edges that relate the latest event of the current thread to others.
+    /// The relations of the latest event of the current thread to others.
     fn links(engine: &Engine, action: &Action) -> Links;
 
-    /// When each event happens, in an order that sequential consistency allows. None if there is none.
+    /// The position of each event in a linear extension that sequential consistency allows. None if there is none.
     fn linear_extension(engine: &Engine) -> Option<Vec<u32>>;
 
-    /// The execution reaches its limit of events, and goes on fairly.
+    /// The execution reaches its limit, and becomes fair.
     fn reach_limit(engine: &mut Engine);
 
-    /// Whether it matters to the semantics that memory is freed.
+    /// Whether the semantics must know of freed memory.
     fn tracks_frees(engine: &Engine) -> bool;
 
     /// The current thread frees memory.
     fn free(engine: &mut Engine, memory: &Range<usize>);
 
-    /// Threads turned out to share memory whose accesses were not noted.
+    /// Discards checkpoints, because threads turned out to share memory whose accesses were not recorded.
     fn forget_checkpoints(engine: &mut Engine);
 }
 
@@ -230,7 +231,7 @@ pub(crate) unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine
     result
 }
 
-/// The questions of the machine.
+/// Operations that the machine calls.
 impl Engine {
     pub(crate) fn begin_execution(&mut self, body: *mut dyn FnMut()) {
         dispatch!(self, begin(body))
@@ -244,7 +245,7 @@ impl Engine {
         dispatch!(self, end_thread())
     }
 
-    /// The one place where the next thread is chosen. None if the execution is over; then the outcome is set.
+    /// The next thread: the one place where it is chosen. None if the execution is over; then the outcome is set.
     #[inline]
     pub(crate) fn next_thread(&mut self) -> Option<ThreadId> {
         dispatch!(self, next_thread())
@@ -279,10 +280,10 @@ impl Engine {
         dispatch!(self, reach_limit())
     }
 
-    /// Whether it matters that memory is freed.
+    /// Whether frees must be reported to the engine.
     #[inline(always)]
     pub(crate) fn tracks_frees(&self) -> bool {
-        self.remembers() || self.exploration.trace.is_some() || dispatch!(self, tracks_frees())
+        self.keeps_clocks() || self.exploration.trace.is_some() || dispatch!(self, tracks_frees())
     }
 
     pub(crate) fn free(&mut self, memory: &Range<usize>) {

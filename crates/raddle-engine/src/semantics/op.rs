@@ -8,12 +8,12 @@ use crate::op::{Caller, Int, Order, Rmw};
 use crate::site::Site;
 use crate::trace::Action;
 
-/// An atomic access, as instrumented code asks for it.
+/// An atomic access of instrumented code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtomicOp<T> {
-    /// The code that asks.
+    /// The calling code.
     pub(crate) caller: Caller,
-    /// The kind of that code.
+    /// The class of the calling code.
     pub(crate) site: Site,
     pub(crate) location: *mut T,
     pub(crate) kind: AtomicKind<T>,
@@ -37,7 +37,7 @@ impl<T: Int> AtomicOp<T> {
     }
 
     #[inline(always)]
-    pub(crate) fn place(&self) -> MemoryLocation {
+    pub(crate) fn memory_location(&self) -> MemoryLocation {
         MemoryLocation { address: self.address(), size: size_of::<T>() as u8 }
     }
 
@@ -71,7 +71,8 @@ impl<T: Int> AtomicOp<T> {
         }
     }
 
-    /// The action to record, of an access that read `read` when the newest store was `newest`, or became so by this store.
+    /// The action to record. The access read `read`, when `newest` was the newest value; for a store, when it had
+    /// become so.
     pub(crate) fn action(&self, read: T, newest: T) -> Action {
         let (address, size, order) = (self.address(), size_of::<T>() as u8, self.order);
         let (read, newest) = (read.widen(), newest.widen());
@@ -89,7 +90,7 @@ impl<T: Int> AtomicOp<T> {
         }
     }
 
-    /// The value of an unlocked and of a locked mutex, if the access is the lock of a `std::sync::Mutex`.
+    /// The values of an unlocked and of a locked mutex, if the access locks a `std::sync::Mutex`.
     #[inline(always)]
     pub(crate) fn locks_mutex(&self) -> Option<[T; 2]> {
         match self.kind {
@@ -110,7 +111,8 @@ impl<T: Int> AtomicOp<T> {
                 || (self.site == Site::Merged && engine.counts_handles(self.address())))
     }
 
-    /// Whether a scope looks how many of its threads run. A scope also looks at a flag: whether one of its threads has panicked.
+    /// Whether the access reads the thread count of a scope at its end. A scope also reads a smaller flag: whether one
+    /// of its threads has panicked.
     #[inline(always)]
     pub(crate) fn is_scope_end(&self) -> bool {
         matches!(self.kind, AtomicKind::Load)

@@ -1,10 +1,10 @@
-//! Failures of `compare_exchange_weak` at a place that holds what is expected.
+//! Spurious failures of `compare_exchange_weak`.
 //!
-//! Instrumented code calls for a compare-exchange, gets what the place held, and compares that with what it expected: whether the
-//! exchange was a weak one does not get as far as here, only the name of the function around it. That function is
-//! `core::sync::atomic::atomic_compare_exchange_weak` in code that is not optimised, and keeps what it expects in its frame. A
-//! failure is told to it by changing that, once it has got the value. Optimised code may rely on what it compared; there
-//! nothing is done.
+//! The instrumentation callback returns the old value, and the code compares that with the expected one: whether the
+//! exchange is weak is known only from the name of the function around it. In unoptimised code that is
+//! `core::sync::atomic::atomic_compare_exchange_weak`, which keeps the expected value in its frame. A failure is passed
+//! to it by changing the expected value in the frame after the load. Optimised code may rely on its comparison; there,
+//! exchanges do not fail spuriously.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
@@ -13,7 +13,8 @@ use crate::execution::Engine;
 use crate::op::{Int, Order};
 use crate::trace::Action;
 
-/// Whether the attempt fails spuriously, and what it read then: a failure is a load. None if it is to be made like any other.
+/// A compare-exchange that may fail spuriously. Returns the value read by a failure, which is a load. None if the
+/// exchange must be made as usual.
 ///
 /// # Safety
 /// As for [`Semantics::atomic`](super::Semantics::atomic).
@@ -25,7 +26,7 @@ pub(crate) unsafe fn attempt<T: Int>(
     failure: Order,
 ) -> Option<T> {
     let caller = op.caller;
-    // SAFETY: the caller's; the code is that of the calling function, and what it compares with lies in its frame.
+    // SAFETY: the caller's; the code is that of the calling function, and the expected value lies in its frame.
     unsafe {
         let slot = || expected_in_frame(caller.pc, size_of::<T>());
         if !enter(engine, |engine| engine.fails_spuriously(|| slot().is_some())) {
@@ -45,10 +46,10 @@ pub(crate) unsafe fn attempt<T: Int>(
     }
 }
 
-/// Where the function that is returned to keeps what it compares the result with, from its frame pointer on, if its code is as
-/// compilers write it that do not optimise.
+/// The offset from the frame pointer at which the calling function keeps the expected value, if its code has the shape
+/// of unoptimised code.
 fn expected_in_frame(pc: usize, size: usize) -> Option<isize> {
-    /// More code than compilers write between the call and the comparison.
+    /// Upper bound of the code between the call and the comparison.
     const LONGEST: usize = 32;
     // SAFETY: the code of a function does not end after a call that returns.
     let code = unsafe { std::slice::from_raw_parts(pc as *const u8, LONGEST) };

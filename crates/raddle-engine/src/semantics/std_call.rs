@@ -1,6 +1,6 @@
-//! Calls of functions of std that are not instrumented.
+//! Calls of uninstrumented functions of std.
 
-/// A call of a function of std that waits for other threads or wakes them, and that is not instrumented.
+/// A call of an uninstrumented function of std that blocks or wakes threads.
 #[derive(Clone, Copy, Debug)]
 pub enum StdCall {
     /// `Condvar::wait` or `wait_timeout`, with the time of the monotonic clock at which it ends.
@@ -16,7 +16,7 @@ pub enum StdCall {
     CondvarNotify {
         /// The word of the condition variable.
         condvar: *mut u32,
-        /// How many are woken.
+        /// How many threads are woken.
         count: u32,
     },
     /// The part of `RwLock::read` that waits.
@@ -31,40 +31,40 @@ pub enum StdCall {
     },
     /// `thread::park` or `park_timeout`.
     Park {
-        /// The word of the current thread.
+        /// The futex of the current thread.
         state: *mut u32,
         /// When it ends, if it does.
         deadline: Option<u64>,
-        /// Whether the program called it, and not std, which looks again why it was woken.
+        /// Whether the program called the function, rather than std, which checks its condition again after a wake-up.
         by_user: bool,
     },
     /// `Barrier::wait`.
     Barrier {
-        /// A word of it that is zero at first: how many threads have come.
+        /// A word of the barrier that is zero at first: the number of arrivals.
         arrivals: *mut u64,
-        /// How many threads it waits for.
+        /// How many threads the barrier waits for.
         threads: u64,
     },
-    /// A lock of std that is taken in compiled code, and given back by the program.
+    /// A lock of std that uninstrumented code takes and the program gives back.
     Lock {
         /// The word of its mutex.
         word: *mut u32,
     },
-    /// A scope counts one thread more: the one that the current thread makes next.
+    /// A scope counts one thread more: the one that the current thread spawns next.
     EnterScope {
         /// The number of its threads.
         count: *mut usize,
         /// The word at which the owner of the scope parks.
         parker: usize,
     },
-    /// A scope counts one thread less. Whoever has the last handle of the thread's result calls this: the thread itself before the
-    /// destructors of its thread-locals, or the owner of its join handle.
+    /// A scope counts one thread less. The owner of the last handle of the thread's result calls this: the thread
+    /// itself before the destructors of its thread-locals, or the owner of its join handle.
     LeaveScope {
         /// The number of its threads.
         count: *mut usize,
         /// The word at which the owner of the scope parks.
         parker: usize,
-        /// Where the scope notes that a thread has panicked, if this one has.
+        /// The scope's flag that a thread has panicked, if this one has.
         panicked: Option<*mut bool>,
     },
 }

@@ -1,5 +1,5 @@
-//! Accesses of trusted code that are no events: bookkeeping of `std::thread` and increments of reference counts. They take effect at
-//! once, and their clocks are kept.
+//! Accesses of trusted code that are no events: bookkeeping of `std::thread` and increments of reference counts. They
+//! take effect at once, and update the clocks.
 
 use super::{AtomicKind, AtomicOp, enter};
 use crate::detect::fault::AccessKind;
@@ -10,7 +10,7 @@ use crate::op::{Int, Order};
 use crate::site::Site;
 use crate::weak_memory::{Access, Trust};
 
-/// Makes the access; returns the value that it reads.
+/// Makes an access that is no event; returns the value that it reads.
 ///
 /// # Safety
 /// As for [`Semantics::atomic`](super::Semantics::atomic).
@@ -24,16 +24,16 @@ pub(crate) unsafe fn access<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
         if let Some(value) = written {
             op.location.write_volatile(value);
         }
-        remember(engine, |engine| {
+        with_clocks(engine, |engine| {
             let access = access_of(engine, op.site, op.location, op.order, held);
             match op.kind {
-                AtomicKind::Load => _ = engine.remember_load(access),
-                AtomicKind::Store(value) => _ = engine.remember_store(access, value.widen()),
+                AtomicKind::Load => _ = engine.load_from_history(access),
+                AtomicKind::Store(value) => _ = engine.store_in_history(access, value.widen()),
                 AtomicKind::Rmw(..) => {
-                    engine.remember_rmw(access, written.unwrap_or(held).widen());
+                    engine.rmw_in_history(access, written.unwrap_or(held).widen());
                 }
                 AtomicKind::Cas { expected, new, failure } => {
-                    engine.remember_exchange(access, failure, [expected.widen(), new.widen()]);
+                    engine.cas_in_history(access, failure, [expected.widen(), new.widen()]);
                 }
             }
         });
@@ -41,29 +41,29 @@ pub(crate) unsafe fn access<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
     }
 }
 
-/// The current thread is about to make an access in trusted code: the memory must be there.
+/// Checks that the memory of an access in trusted code is allocated.
 ///
 /// # Safety
 /// As for [`access`].
 #[inline(always)]
 pub(crate) unsafe fn reach<T>(engine: *mut Engine, location: *const T) {
     if heap::is_freed(location.addr()) {
-        let place = MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 };
+        let location = MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 };
         // SAFETY: the caller's.
-        unsafe { enter(engine, |engine| _ = engine.reach(place, AccessKind::AtomicWrite)) };
+        unsafe { enter(engine, |engine| _ = engine.reach(location, AccessKind::AtomicWrite)) };
     }
 }
 
-/// Keeps store histories and clocks, if anybody wants them.
+/// Updates store histories and clocks, if they are kept.
 ///
 /// # Safety
 /// As for [`access`].
 #[inline(always)]
-pub(crate) unsafe fn remember(engine: *mut Engine, remember: impl FnOnce(&mut Engine)) {
+pub(crate) unsafe fn with_clocks(engine: *mut Engine, with_clocks: impl FnOnce(&mut Engine)) {
     // SAFETY: the caller's.
     unsafe {
-        if (*engine).remembers() {
-            enter(engine, remember);
+        if (*engine).keeps_clocks() {
+            enter(engine, with_clocks);
         }
     }
 }
@@ -79,12 +79,12 @@ pub(crate) fn access_of<T: Int>(
 ) -> Access {
     Access {
         thread: engine.current_id(),
-        place: MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 },
+        location: MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 },
         order,
         held: held.widen(),
         trust: match site {
             Site::Unknown | Site::Plumbing | Site::User | Site::Merged | Site::MarkedCount => Trust::Nothing,
-            // The first access to a lock is made by code that is instrumented: what comes later and is not seen changes it.
+            // Instrumented code makes the first access to a lock; uninstrumented code changes it later.
             Site::RefCountUp | Site::RefCountDown | Site::WeakCountDown => Trust::Right,
             Site::ExpandedRmw | Site::MutexLock | Site::Std | Site::IsFinished => Trust::Right,
             Site::RwLockWait | Site::RwLockTry => Trust::Right,

@@ -1,12 +1,12 @@
 //! Context-bounded search: all interleavings with no preemption, then with one, with two, ...
 //!
-//! An interleaving is named by its *deviations*: the choices at which it does not take the default (the current thread if
-//! it can go on, else the next in turn). The name is unique, so no interleaving is made twice. Each execution that was
-//! made is a node; its children add one deviation after its last. A deviation while the current thread could go on is a
-//! preemption and counts; one where it could not is free. One to a thread that asks to go later counts, too. Under a weak memory model, an access that does not go to the newest
-//! store deviates too, and counts as a preemption.
+//! An interleaving is named by its *deviations*: the choices at which it does not take the default (the current thread
+//! if it can go on, else the next in turn). The name is unique, so no interleaving is made twice. Each execution is a
+//! node; its children add one deviation after its last. A deviation while the current thread could go on is a
+//! preemption and counts; one where it could not is free. One to a thread that yields or sleeps counts, too. Under a
+//! weak memory model, an access that does not go to the newest store deviates too, and counts as a preemption.
 //!
-//! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each giving one
+//! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each yielding one
 //! random child at a time, so that the search spreads over the whole tree instead of exhausting one corner first.
 //!
 //! Memory is bounded: while the nodes take more than [`MOST_BYTES`], the children of new ones are dropped, and the search no
@@ -24,14 +24,14 @@ pub struct Bounded {
     rng: Rng,
     most: usize,
     bound: usize,
-    /// The deviations of the execution that is being made.
+    /// The deviations of the current execution.
     deviations: Vec<Deviation>,
-    /// How many of them have happened.
+    /// Number of deviations taken so far.
     taken: usize,
-    /// How many choices of either kind were made.
+    /// Number of choices of either kind so far.
     choices: u32,
     preemptions: usize,
-    /// Children of the execution that is being made.
+    /// Children of the current execution.
     free: Vec<Deviation>,
     preempting: Vec<Deviation>,
     /// Nodes with children for this round, and for the next.
@@ -48,7 +48,7 @@ pub struct Bounded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Deviation {
     choice: u32,
-    /// The thread, or how far back an access goes.
+    /// The thread, or the access's position in modification order.
     to: u16,
 }
 
@@ -64,7 +64,7 @@ struct Node {
 const MOST_BYTES: usize = 32 << 20;
 
 impl Node {
-    /// The memory that the node takes, with what the allocator adds.
+    /// Memory of the node, with the allocator's overhead.
     fn bytes(&self) -> usize {
         size_of::<Node>()
             + size_of_val(&*self.deviations)
@@ -95,8 +95,8 @@ impl Bounded {
         }
     }
 
-    /// Makes a choice: the default, unless it is the turn of a deviation. Beyond the last of them, the others are children.
-    /// Each comes with whether it is free.
+    /// Makes a choice: the default, or the next deviation if this is its choice. Beyond the last deviation, the others
+    /// become children; each comes with whether it is free.
     fn deviate(&mut self, default: u16, others: impl Iterator<Item = (u16, bool)>) -> u16 {
         let choice = self.choices;
         self.choices += 1;
@@ -187,8 +187,8 @@ impl Strategy for Bounded {
         )
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.deviate(0, (1..ways as u16).map(|back| (back, false))).into()
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.deviate(0, (1..alternatives as u16).map(|back| (back, false))).into()
     }
 
     fn end(&mut self, _choices: usize) {

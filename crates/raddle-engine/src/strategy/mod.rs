@@ -1,4 +1,4 @@
-//! How the next schedule is picked. One file per strategy; all of them implement [`Strategy`].
+//! Strategies, which pick the next schedule. One file per strategy; all of them implement [`Strategy`].
 
 mod bounded;
 mod pct;
@@ -21,40 +21,40 @@ pub use scripted::Scripted;
 use crate::op::{Pending, ThreadId};
 use crate::thread::VThread;
 
-/// A point of an execution at which more than one thread can go on.
+/// A scheduling point at which more than one thread can go on.
 #[derive(Debug)]
 pub struct Point<'a> {
-    /// The thread that ran last. It need not be able to go on.
+    /// The thread that ran last. It need not be runnable.
     pub current: ThreadId,
-    /// The threads that can, in ascending order; at least two.
+    /// The threads that can go on, in ascending order; at least two.
     pub runnable: &'a [ThreadId],
-    /// Those of them that do not ask to go later: others give way, or sleep and would hold up the rest if they woke now.
-    pub eager: &'a [ThreadId],
+    /// The active ones of them. The others yield, or sleep and would delay the rest if they woke now.
+    pub active: &'a [ThreadId],
     pub(crate) threads: &'a [Box<VThread>],
-    /// How many such points came before in this execution.
+    /// Number of earlier such points in this execution.
     pub choice: usize,
 }
 
 impl Point<'_> {
-    /// Whether the thread that ran last can go on, and does not ask to go later.
+    /// Whether the thread that ran last is active.
     #[inline]
     pub fn current_goes_on(&self) -> bool {
-        self.eager.contains(&self.current)
+        self.active.contains(&self.current)
     }
 
-    /// The threads among which to choose if nothing speaks against it: in ascending order, at least one.
+    /// The threads among which to choose by default: the active ones, if any. In ascending order, at least one.
     #[inline]
     pub fn preferred(&self) -> &[ThreadId] {
-        if self.eager.is_empty() { self.runnable } else { self.eager }
+        if self.active.is_empty() { self.runnable } else { self.active }
     }
 
-    /// What the thread does when it is chosen.
+    /// The step that the thread takes if it is chosen.
     #[inline]
     pub fn pending(&self, thread: ThreadId) -> Pending {
         self.threads[thread as usize].pending
     }
 
-    /// The thread that goes on if nothing speaks against it: the current one, else the next in turn.
+    /// The default choice: the current thread, else the next in turn.
     pub fn default_choice(&self) -> ThreadId {
         if self.current_goes_on() {
             return self.current;
@@ -62,17 +62,17 @@ impl Point<'_> {
         self.next_in_turn()
     }
 
-    /// The next thread that can go on after the current one, in order of their numbers.
+    /// The next preferred thread after the current one, in order of their numbers.
     pub fn next_in_turn(&self) -> ThreadId {
         let threads = self.preferred();
         *threads.iter().find(|&&thread| thread > self.current).unwrap_or(&threads[0])
     }
 }
 
-/// Picks schedules. Called on the path of every event: must not block and should not allocate.
+/// A strategy: picks schedules. It is called on the path of every event: it must not block and should not allocate.
 ///
-/// Life of a search: [`begin`](Strategy::begin), [`choose`](Strategy::choose) at each point, [`end`](Strategy::end), and
-/// again, until `begin` says that there is nothing left or the search's budget is spent.
+/// Life of a search: [`begin`](Strategy::begin), [`choose`](Strategy::choose) at each scheduling point,
+/// [`end`](Strategy::end), and again, until `begin` returns false or the search's budget is spent.
 pub trait Strategy {
     /// Prepares the execution with this number (from 0). False if there is nothing left to explore.
     fn begin(&mut self, execution: u64) -> bool;
@@ -80,21 +80,22 @@ pub trait Strategy {
     /// The thread that goes on: one of [`Point::runnable`].
     fn choose(&mut self, point: &Point<'_>) -> ThreadId;
 
-    /// How far back in modification order an access goes that could go to so many places: below `ways`, 0 is the newest.
+    /// The position in modification order of an access with several `alternatives`: below that number, 0 is the newest.
     /// `choice` accesses had a choice before in this execution.
-    fn choose_reads_from(&mut self, ways: usize, choice: usize) -> usize;
+    fn choose_reads_from(&mut self, alternatives: usize, choice: usize) -> usize;
 
-    /// The thread has made many events while others could have gone on, and lets them. It may wait for them, in a loop with effects.
+    /// Demotes a thread that has made many events while others were runnable: it may wait for them, in a loop with
+    /// effects.
     fn demote(&mut self, _thread: ThreadId) {}
 
-    /// The execution is over, with this many choices.
+    /// Ends an execution with this many choices.
     fn end(&mut self, _choices: usize) {}
 
-    /// Whether an execution depends on nothing but its number, so that executions can be made in any order, by several
-    /// processes. The execution with number 0 is always made first, in every process.
+    /// Whether an execution depends on its number only, so that executions can be made in any order, by several
+    /// processes. Execution 0 is made first in every process.
     fn is_indexed(&self) -> bool;
 
-    /// Whether everything that the strategy can reach was explored, once `begin` has returned false.
+    /// Whether all schedules that the strategy can reach were explored, once `begin` has returned false.
     fn is_exhaustive(&self) -> bool {
         false
     }

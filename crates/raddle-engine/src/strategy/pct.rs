@@ -19,12 +19,12 @@ pub struct Pct {
     seed: u64,
     depth: usize,
     rng: Rng,
-    haste: YieldPolicy,
+    yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
-    /// Priorities by thread; 0 is unknown. Those given at change points are below [`FIRST`], and those of threads that were demoted
-    /// below [`CHANGED`].
+    /// Priorities by thread; 0 is unknown. **Invariant:** those given at change points are below [`FIRST`], and those
+    /// of demoted threads below [`CHANGED`].
     priorities: Vec<u64>,
-    /// How many threads were demoted.
+    /// Number of demotions.
     demoted: u64,
     /// The choices at which the running thread falls, in descending order.
     change_points: Vec<usize>,
@@ -32,10 +32,10 @@ pub struct Pct {
     first: bool,
 }
 
-/// Lowest priority that a thread can begin with.
+/// Lowest initial priority of a thread.
 const FIRST: u64 = 1 << 32;
 
-/// Lowest priority that a thread has after a change point.
+/// Lowest priority of a thread after a change point.
 const CHANGED: u64 = 1 << 31;
 
 impl Pct {
@@ -45,7 +45,7 @@ impl Pct {
             seed,
             depth: depth.max(1),
             rng: Rng::new(seed),
-            haste: YieldPolicy::default(),
+            yield_policy: YieldPolicy::default(),
             stale_reads: StaleReadPolicy::default(),
             priorities: Vec::new(),
             demoted: 0,
@@ -78,7 +78,7 @@ impl Pct {
 impl Strategy for Pct {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
-        self.haste.begin();
+        self.yield_policy.begin();
         self.stale_reads.begin();
         self.priorities.clear();
         self.demoted = 0;
@@ -95,7 +95,7 @@ impl Strategy for Pct {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        let threads = self.haste.choose(&mut self.rng, point);
+        let threads = self.yield_policy.choose(&mut self.rng, point);
         let mut chosen = self.highest(threads);
         while self.change_points.last().is_some_and(|&at| at <= point.choice) {
             self.change_points.pop();
@@ -106,8 +106,8 @@ impl Strategy for Pct {
         chosen
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.stale_reads.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, alternatives)
     }
 
     fn demote(&mut self, thread: ThreadId) {

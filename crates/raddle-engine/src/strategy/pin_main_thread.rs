@@ -1,23 +1,24 @@
-//! For executions whose first thread only starts the others and waits for them: when it does so makes no difference.
+//! Pinning of the main thread, for executions whose first thread only spawns and joins the others: when it does so
+//! makes no difference.
 
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 
-/// Thread 0 goes on whenever it is the one that runs, and otherwise only when no other can. Everything else is chosen by
-/// the strategy within, which never sees thread 0 beside others.
+/// A strategy that never preempts thread 0, and otherwise chooses it only when no other thread can go on. The strategy
+/// within makes all other choices, and never sees thread 0 beside others.
 #[allow(missing_debug_implementations, reason = "holds any strategy")]
 pub struct PinMainThread {
     within: Box<dyn Strategy>,
     others: Vec<ThreadId>,
-    eager: Vec<ThreadId>,
+    active: Vec<ThreadId>,
 }
 
 const FIRST: ThreadId = 0;
 
 impl PinMainThread {
-    /// Leaves all choices that matter to `within`.
+    /// Leaves all other choices to `within`.
     pub fn new(within: Box<dyn Strategy>) -> PinMainThread {
-        PinMainThread { within, others: Vec::with_capacity(64), eager: Vec::with_capacity(64) }
+        PinMainThread { within, others: Vec::with_capacity(64), active: Vec::with_capacity(64) }
     }
 }
 
@@ -38,15 +39,15 @@ impl Strategy for PinMainThread {
             into.extend(threads.iter().filter(|&&thread| thread != FIRST));
         };
         others(point.runnable, &mut self.others);
-        others(point.eager, &mut self.eager);
+        others(point.active, &mut self.active);
         match self.others[..] {
             [only] => only,
-            _ => self.within.choose(&Point { runnable: &self.others, eager: &self.eager, ..*point }),
+            _ => self.within.choose(&Point { runnable: &self.others, active: &self.active, ..*point }),
         }
     }
 
-    fn choose_reads_from(&mut self, ways: usize, choice: usize) -> usize {
-        self.within.choose_reads_from(ways, choice)
+    fn choose_reads_from(&mut self, alternatives: usize, choice: usize) -> usize {
+        self.within.choose_reads_from(alternatives, choice)
     }
 
     fn end(&mut self, choices: usize) {
@@ -71,7 +72,7 @@ mod tests {
     fn check(current: ThreadId, runnable: &[ThreadId], allowed: &[ThreadId]) {
         let mut conductor = PinMainThread::new(Box::new(RoundRobin::new()));
         conductor.begin(0);
-        let point = Point { current, runnable, eager: runnable, threads: &[], choice: 0 };
+        let point = Point { current, runnable, active: runnable, threads: &[], choice: 0 };
         assert!(allowed.contains(&conductor.choose(&point)));
     }
 

@@ -15,7 +15,7 @@ use crate::rng::Rng;
 pub struct Pos {
     seed: u64,
     rng: Rng,
-    haste: YieldPolicy,
+    yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
     /// Priorities of the threads' pending events; 0 is unknown.
     priorities: Vec<u64>,
@@ -27,7 +27,7 @@ impl Pos {
         Pos {
             seed,
             rng: Rng::new(seed),
-            haste: YieldPolicy::default(),
+            yield_policy: YieldPolicy::default(),
             stale_reads: StaleReadPolicy::default(),
             priorities: Vec::new(),
         }
@@ -48,14 +48,14 @@ impl Pos {
 impl Strategy for Pos {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
-        self.haste.begin();
+        self.yield_policy.begin();
         self.stale_reads.begin();
         self.priorities.clear();
         true
     }
 
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        let threads = self.haste.choose(&mut self.rng, point);
+        let threads = self.yield_policy.choose(&mut self.rng, point);
         let mut best = (0, threads[0]);
         for &thread in threads {
             best = best.max((*self.priority(thread), thread));
@@ -70,8 +70,8 @@ impl Strategy for Pos {
         chosen
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.stale_reads.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, alternatives)
     }
 
     fn is_indexed(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::rng::Rng;
 pub struct Random {
     seed: u64,
     rng: Rng,
-    haste: YieldPolicy,
+    yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
 }
 
@@ -21,7 +21,7 @@ impl Random {
         Random {
             seed,
             rng: Rng::new(seed),
-            haste: YieldPolicy::default(),
+            yield_policy: YieldPolicy::default(),
             stale_reads: StaleReadPolicy::default(),
         }
     }
@@ -30,19 +30,19 @@ impl Random {
 impl Strategy for Random {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
-        self.haste.begin();
+        self.yield_policy.begin();
         self.stale_reads.begin();
         true
     }
 
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> ThreadId {
-        let threads = self.haste.choose(&mut self.rng, point);
+        let threads = self.yield_policy.choose(&mut self.rng, point);
         threads[self.rng.below(threads.len())]
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.stale_reads.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, alternatives)
     }
 
     fn is_indexed(&self) -> bool {

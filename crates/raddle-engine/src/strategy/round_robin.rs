@@ -12,7 +12,7 @@ pub struct RoundRobin {
     quantum: u64,
     left: u64,
     longest: usize,
-    /// For what threads in turn leave open.
+    /// For reads-from choices, which turns leave open.
     rng: Rng,
     stale_reads: StaleReadPolicy,
 }
@@ -54,8 +54,8 @@ impl Strategy for RoundRobin {
         point.next_in_turn()
     }
 
-    fn choose_reads_from(&mut self, ways: usize, _choice: usize) -> usize {
-        self.stale_reads.choose(&mut self.rng, ways)
+    fn choose_reads_from(&mut self, alternatives: usize, _choice: usize) -> usize {
+        self.stale_reads.choose(&mut self.rng, alternatives)
     }
 
     fn end(&mut self, choices: usize) {

@@ -1,10 +1,11 @@
-//! A given schedule: what a person wrote down, or what a failure file recorded.
+//! A given schedule, from a person or a failure file.
 
 use super::{Point, Strategy};
 use crate::op::ThreadId;
 use crate::schedule::{ALL_POINTS, Schedule};
 
-/// Makes the given choices, then lets each thread run as long as it can and read the newest values. Makes one execution.
+/// A strategy that makes the given choices, then lets each thread run as long as it can and read the newest values. It
+/// makes one execution.
 ///
 /// A choice that names a thread which cannot go on ends the execution as [`Diverged`](crate::Outcome::Diverged).
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl Strategy for Scripted {
         self.script.threads.get(point.choice).copied().unwrap_or_else(|| point.default_choice())
     }
 
-    fn choose_reads_from(&mut self, _ways: usize, choice: usize) -> usize {
+    fn choose_reads_from(&mut self, _alternatives: usize, choice: usize) -> usize {
         self.script.mo_offsets.get(choice).copied().unwrap_or(0).into()
     }
 

@@ -1,15 +1,15 @@
-//! Which of several values an access has to do with, for strategies that sample.
+//! Stale reads of strategies that sample.
 
 use crate::rng::Rng;
 
-/// Accesses that could go back do so once in this many times. Drawn for each execution: some bugs need all of its reads to be
-/// old, others a single one.
+/// Inverse probabilities of a stale access, one of which is drawn for each execution: some bugs need all reads to be
+/// stale, others a single one.
 const ONE_IN: [usize; 3] = [2, 4, 16];
 
-/// Chooses at random how far back accesses go: mostly not at all.
+/// Chooses positions in modification order at random: mostly the newest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StaleReadPolicy {
-    /// Drawn when it is first needed, so that searches in which nothing is ever old draw the same threads as ever.
+    /// Drawn when first needed, so that programs without such choices have the same schedules as ever.
     one_in: Option<usize>,
 }
 
@@ -19,11 +19,11 @@ impl StaleReadPolicy {
         self.one_in = None;
     }
 
-    /// A number below `ways`.
-    pub(super) fn choose(&mut self, rng: &mut Rng, ways: usize) -> usize {
+    /// The position in modification order: a number below `alternatives`.
+    pub(super) fn choose(&mut self, rng: &mut Rng, alternatives: usize) -> usize {
         let one_in = *self.one_in.get_or_insert_with(|| ONE_IN[rng.below(ONE_IN.len())]);
         match rng.below(one_in) {
-            0 => 1 + rng.below(ways - 1),
+            0 => 1 + rng.below(alternatives - 1),
             _ => 0,
         }
     }

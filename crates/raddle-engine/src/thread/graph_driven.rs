@@ -1,42 +1,42 @@
-//! What a thread is in the middle of, where executions follow a graph.
+//! Per-thread state of graph-driven executions.
 
 use std::ops::Range;
 
 use crate::model_checker::Locking;
 
-/// The scope that a thread belongs to, along an execution graph.
+/// The `thread::scope` that a thread belongs to, in a graph-driven execution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope {
-    /// The address of the number of its threads, by which scopes are told apart.
+    /// The address of the scope's thread count, which identifies the scope.
     pub(crate) count: usize,
-    /// The word at which the owner of the scope parks.
+    /// The futex at which the owner of the scope parks.
     pub(crate) parker: usize,
     /// Whether the thread has left the scope.
     pub(crate) left: Left,
 }
 
-/// Whether a thread has left its scope: it has done all that the scope waits for.
+/// Whether a thread has left its scope, which waits for nothing more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// It runs.
+    /// The thread runs in the scope.
     No,
-    /// It left by this event of the execution graph.
+    /// The thread left by this event of the execution graph.
     By(u32),
-    /// The end of the scope comes after that event.
+    /// The end of the scope has observed the event.
     SeenByOwner,
 }
 
-/// The latest counts of handles that `std::thread` made: those of a thread's result are among them when the thread is made.
+/// The latest reference counts that `std::thread` made. When a thread is spawned, those of its result are among them.
 pub(crate) type HandleCounts = [usize; 8];
 
-/// A lock of `RwLock` that a thread holds. The word in memory counts all holders, too.
+/// A lock of a `RwLock` that a thread holds. The word in memory counts all holders, too.
 #[derive(Clone, Debug)]
 pub(crate) struct Hold {
     pub(crate) lock: usize,
     pub(crate) shared: bool,
-    /// The gates that it keeps closed.
+    /// The gates that the holder keeps closed.
     pub(crate) gates: Range<u16>,
-    /// The shares that it consists of; none if the lock is one place.
+    /// The shares that the holder has; none if the lock is one location.
     pub(crate) shares: Range<u16>,
 }
 
@@ -55,14 +55,14 @@ impl Hold {
 /// Progress of a thread through the loop into which the compiler expanded a read-modify-write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Expansion {
-    /// Not in one.
+    /// Outside of such a loop.
     #[default]
     None,
-    /// Asked: what it made of the first values.
+    /// Probing: the results of the loop for the first values.
     Asked(usize, [u128; VALUES]),
-    /// The event was made, and read this.
+    /// The event was made, and read this value.
     Made(u128),
 }
 
-/// How many values a loop is asked about.
+/// Number of values that identify the operation of a loop.
 pub(crate) const VALUES: usize = 4;

@@ -1,4 +1,4 @@
-//! One virtual thread.
+//! Virtual threads.
 
 mod graph_driven;
 
@@ -23,7 +23,7 @@ use crate::rng::Rng;
 use crate::spinloop::detect::SpinDetector;
 use crate::spinloop::watch::SpinWatch;
 
-/// What a POSIX thread runs.
+/// The start routine of a POSIX thread.
 pub type StartRoutine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// A destructor of a thread-local and its argument.
@@ -31,36 +31,36 @@ pub type Destructor = (unsafe extern "C" fn(*mut u8), *mut u8);
 
 pub use crate::platform::global::KeyDestructor;
 
-/// Why a thread does not run.
+/// The status of a thread: runnable, ended, or what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It can run.
+pub enum ThreadStatus {
+    /// Runnable.
     Runnable,
-    /// It waits for a wake-up at an address.
+    /// Waits for a wake-up at a futex.
     Futex {
         /// The address.
         address: usize,
-        /// The wakers it listens to.
+        /// The mask of the wake-ups that it accepts.
         mask: u32,
     },
-    /// It waits for the mutex at an address to be unlocked.
+    /// Waits for the mutex at an address to be unlocked.
     Lock {
         /// The address.
         address: usize,
     },
-    /// It waits for a thread to end.
+    /// Waits for a thread to end.
     Join(ThreadId),
-    /// It waits for the threads of a scope to end.
+    /// Waits for the threads of a scope to leave it.
     JoinScope,
-    /// It waits for the clock.
+    /// Waits for the clock.
     Sleeping,
-    /// It would only read the same values again.
+    /// Spins: would only read the same values again.
     Spinning,
-    /// It has ended.
+    /// Ended.
     Finished,
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// By another thread.
@@ -69,131 +69,132 @@ pub enum Wake {
     TimedOut,
 }
 
-/// What a virtual thread runs.
+/// The entry point of a virtual thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
     /// The closure under test.
     Root(*mut dyn FnMut()),
-    /// What the code under test passed to `pthread_create`.
+    /// The routine and argument of `pthread_create`.
     Routine(StartRoutine, *mut c_void),
 }
 
-/// One virtual thread. The object, its stack and its lender are kept for the thread of the same number in the next
+/// A virtual thread. The object, its stack and its TLS donor are reused for the thread of the same number in the next
 /// execution.
 pub struct VThread {
     /// Its number.
     pub id: ThreadId,
-    /// How it stands in the current execution.
-    run: ThreadState,
-    /// How it stood when that was last copied, and whether anything may have changed since.
-    copied: Option<Rc<ThreadState>>,
-    changed: bool,
-    /// What it has read since it last wrote, unless the search is exhaustive.
+    /// State in the current execution.
+    state: ThreadState,
+    /// The last snapshot of the state, and whether the state may have changed since.
+    snapshot: Option<Rc<ThreadState>>,
+    is_changed: bool,
+    /// Detects spinloops, in interleavings.
     pub(crate) spin: SpinWatch,
-    /// Where it last paused, while a trace is recorded.
+    /// The call stack of the last pause, if stacks are saved.
     pub(crate) paused_at: Vec<CallFrame>,
-    /// The stack of the thread's slot, which coroutines run on.
+    /// The stack of the thread's slot, on which coroutines run.
     pub(crate) slot: SlotStack,
     /// The stack that the thread runs on.
     pub(crate) stack: SlotStack,
-    pub(crate) lender: TlsDonor,
-    /// What it is, if it is no coroutine.
+    pub(crate) tls: TlsDonor,
+    /// The OS thread, if the thread is no coroutine.
     pub(crate) os_thread: Option<Box<OsThread>>,
 }
 
 in_place! {
-    /// How a virtual thread stands in an execution: with its stack, its thread-locals and memory, all that it needs to go on.
+    /// Per-execution state of a virtual thread. With its stack, thread-locals and heap, all that a checkpoint must
+    /// save.
     #[derive(Debug)]
     pub struct ThreadState {
-        /// Whether it can run.
-        pub state: State,
-        /// What it does when it runs next.
+        /// Whether the thread is runnable.
+        pub status: ThreadStatus,
+        /// The step that the thread takes next.
         pub pending: Pending,
-        /// How its last wait ended.
+        /// The end of the last wait.
         pub wake: Wake,
-        /// Its name, where it was given one.
+        /// The name, if the program gave one.
         pub name: Option<String>,
-        /// Whether a panic ended it.
+        /// Whether the thread panicked.
         pub panicked: bool,
-        /// Whether another thread took note of its end.
+        /// Whether another thread joined it.
         pub joined: bool,
         pub(crate) detached: bool,
         pub(crate) result: *mut c_void,
         pub(crate) destructors: Vec<Destructor>,
         /// Values of `pthread_setspecific`.
         pub(crate) specific: Vec<(u32, *mut c_void)>,
-        /// What it has read since it last had an effect, if the search is exhaustive.
+        /// Detects spinloops, in graph-driven executions.
         pub(crate) spin_detector: SpinDetector,
-        /// What it had in registers when it called for the atomic access that it makes, if the search is exhaustive.
+        /// The caller's registers at the current atomic access, in graph-driven executions.
         pub(crate) registers: Registers,
-        /// Its scope, if it has one and the search is exhaustive.
+        /// The scope of the thread, in graph-driven executions.
         pub(crate) scope: Option<Scope>,
-        /// The scope of the thread that it is about to make.
+        /// The scope of the thread that is spawned next.
         pub(crate) enters: Option<Scope>,
-        /// Whether it ends a scope whose threads run, and parks next for that reason.
+        /// Whether the thread ends a scope whose threads run, and parks next for that reason.
         pub(crate) ends_scope: bool,
-        /// The counts of handles that it has made, the latest last.
+        /// The latest reference counts that `std::thread` made in this thread, the last one last.
         pub(crate) made_counts: HandleCounts,
-        /// Those that its parent had made: the count of the handles of its result is one of them.
+        /// The same of its parent at the spawn: the count of the thread's result is one of them.
         pub(crate) handle_counts: HandleCounts,
-        /// The thread whose handle it dropped last, if a scope does not know yet that this is over.
+        /// The thread whose handle was dropped last, if the scope has not counted it down yet.
         pub(crate) dropped_handle: Option<ThreadId>,
-        /// How many threads it has made.
+        /// Number of spawned threads.
         pub(crate) children: u32,
-        /// Which of the threads that its parent made it is like.
-        pub(crate) kind: Option<u64>,
-        /// Of which kind the threads are that it makes.
-        pub(crate) makes: Option<u64>,
-        /// The event that woke it last, if the search is exhaustive.
+        /// The symmetry class: threads of one parent and class are symmetric.
+        pub(crate) symmetry_class: Option<u64>,
+        /// The symmetry class of the threads that it spawns.
+        pub(crate) child_class: Option<u64>,
+        /// The event that woke the thread last, in graph-driven executions.
         pub(crate) woken_by: u32,
-        /// Whether it was woken since it last began to wait.
+        /// Whether the thread was woken since it last began to wait.
         pub(crate) woken: bool,
-        /// Whether the next wait is that of a condition variable. Only noted unless the search is exhaustive.
+        /// Whether the next futex wait is that of a condition variable. Only set in interleavings.
         pub(crate) in_condvar_wait: bool,
-        /// Whether a wait of it has ended although nobody ended it.
+        /// Whether a wait has ended spuriously.
         pub(crate) woken_spuriously: bool,
-        /// Whether a compare-exchange of it has failed although the place held what was expected.
+        /// Whether a compare-exchange has failed spuriously.
         pub(crate) failed_spuriously: bool,
-        /// How often it has looked at the clock since its last event, if the search is exhaustive.
+        /// Reads of the clock since the last event, in graph-driven executions.
         pub(crate) polls: u32,
-        /// How many of its timeouts have ended although others could go on, if the search is exhaustive.
+        /// Number of timeouts that expired early, in graph-driven executions.
         pub(crate) early_timeouts: u8,
-        /// What it is in the middle of giving up, if that is the last handle of a counted value and nobody can have noticed yet.
+        /// The value that the thread is dropping, if it had the last reference and the drop had no effect yet.
         pub(crate) dropping: Option<FinalDrop>,
-        /// Whether the count that it changed last is one whose accesses are all events.
-        pub(crate) counted_exactly: bool,
-        /// The locks of `RwLock` that it holds, if the search is exhaustive.
+        /// Whether the last reference count that the thread changed is precise: all its accesses are events.
+        pub(crate) counted_precisely: bool,
+        /// The locks of `RwLock`s that the thread holds, in graph-driven executions.
         pub(crate) holds: Vec<Hold>,
-        /// Set between the halves of a read-modify-write that the compiler expanded into a loop.
+        /// Set between the attempts of a read-modify-write that the compiler expanded into a loop.
         pub(crate) in_expanded_rmw: bool,
-        /// The same, along an execution graph.
+        /// The same, in graph-driven executions.
         pub(crate) expansion: Expansion,
-        /// Whether its last access was a sequentially consistent read-modify-write. Only noted if memory is remembered.
-        pub(crate) made_sc_rmw: bool,
-        /// What it gets when it asks for random bytes. Each thread has bytes of its own, which do not depend on what others do.
+        /// Whether the last access was a sequentially consistent read-modify-write. Only set if clocks are kept.
+        pub(crate) last_was_sc_rmw: bool,
+        /// The random bytes of the thread. They do not depend on other threads.
         pub(crate) random: Rng,
-        /// What it begins with.
+        /// The entry point, until the thread begins.
         pub(crate) start: Option<Start>,
-        /// Where it goes on, if it is a coroutine.
+        /// The saved context of a paused coroutine.
         pub(crate) context: Context,
     }
 }
 
-/// Threads of earlier explorations, whose stacks and thread-locals the next one uses. Empty
-/// while an exploration runs.
+/// Threads of earlier explorations, whose stacks and thread-locals the next one reuses. Empty while an exploration
+/// runs.
 struct Spare(Cell<Threads>);
 
-// SAFETY: used by the thread whose turn it is to explore.
+// SAFETY: used only by the thread whose turn it is to explore.
 unsafe impl Sync for Spare {}
 
 static SPARE: Spare = Spare(Cell::new(Vec::new()));
 
-/// The threads that an earlier exploration left.
+/// Takes the threads of an earlier exploration.
 pub(crate) fn take_spare() -> Threads {
     SPARE.0.take()
 }
 
-/// Leaves threads to later explorations.
+/// Leaves threads for later explorations.
 pub(crate) fn keep_spare(threads: Threads) {
     SPARE.0.set(threads);
 }
@@ -206,10 +207,10 @@ pub(crate) fn keep_spare(threads: Threads) {
 pub(crate) type Threads = Vec<Box<VThread>>;
 
 impl Default for ThreadState {
-    /// Of a thread that has yet to be made.
+    /// The state of a thread that is not spawned yet.
     fn default() -> ThreadState {
         ThreadState {
-            state: State::Finished,
+            status: ThreadStatus::Finished,
             pending: Pending::NOTHING,
             wake: Wake::Woken,
             name: None,
@@ -228,8 +229,8 @@ impl Default for ThreadState {
             handle_counts: HandleCounts::default(),
             dropped_handle: None,
             children: 0,
-            kind: None,
-            makes: None,
+            symmetry_class: None,
+            child_class: None,
             woken_by: 0,
             woken: false,
             in_condvar_wait: false,
@@ -238,11 +239,11 @@ impl Default for ThreadState {
             polls: 0,
             early_timeouts: 0,
             dropping: None,
-            counted_exactly: false,
+            counted_precisely: false,
             holds: Vec::new(),
             in_expanded_rmw: false,
             expansion: Expansion::None,
-            made_sc_rmw: false,
+            last_was_sc_rmw: false,
             random: Rng::default(),
             start: None,
             context: 0,
@@ -255,15 +256,15 @@ impl Deref for VThread {
 
     #[inline]
     fn deref(&self) -> &ThreadState {
-        &self.run
+        &self.state
     }
 }
 
 impl DerefMut for VThread {
     #[inline]
     fn deref_mut(&mut self) -> &mut ThreadState {
-        self.changed = true;
-        &mut self.run
+        self.is_changed = true;
+        &mut self.state
     }
 }
 
@@ -273,82 +274,82 @@ impl VThread {
         heap::map(id);
         VThread {
             id: id as ThreadId,
-            run: ThreadState::default(),
-            copied: None,
-            changed: true,
+            state: ThreadState::default(),
+            snapshot: None,
+            is_changed: true,
             spin: SpinWatch::default(),
             paused_at: Vec::new(),
             slot,
             stack: slot,
-            lender: TlsDonor::start(id),
+            tls: TlsDonor::start(id),
             os_thread: None,
         }
     }
 
-    /// Says how the thread stands now.
-    pub(crate) fn copy_to(&mut self, to: &mut Rc<ThreadState>) {
-        if self.changed {
-            // It may be the one that is written to.
-            self.copied = None;
+    /// Copies the state into a snapshot, which is shared as long as the state does not change.
+    pub(crate) fn snapshot_to(&mut self, to: &mut Rc<ThreadState>) {
+        if self.is_changed {
+            // The last snapshot may be `to` itself, and must not be shared when it is overwritten.
+            self.snapshot = None;
             match Rc::get_mut(to) {
-                Some(to) => to.clone_from(&self.run),
-                None => *to = Rc::new(self.run.clone()),
+                Some(to) => to.clone_from(&self.state),
+                None => *to = Rc::new(self.state.clone()),
             }
-            self.changed = false;
-            self.copied = Some(Rc::clone(to));
-        } else if let Some(copied) = &self.copied {
-            to.clone_from(copied);
+            self.is_changed = false;
+            self.snapshot = Some(Rc::clone(to));
+        } else if let Some(snapshot) = &self.snapshot {
+            to.clone_from(snapshot);
         }
     }
 
-    /// Lets the thread stand as it did.
-    pub(crate) fn take_up(&mut self, run: &Rc<ThreadState>) {
-        if self.changed || !self.copied.as_ref().is_some_and(|copied| Rc::ptr_eq(copied, run)) {
-            self.run.clone_from(run);
-            self.copied = Some(Rc::clone(run));
-            self.changed = false;
+    /// Restores the state from a snapshot.
+    pub(crate) fn restore(&mut self, state: &Rc<ThreadState>) {
+        if self.is_changed || !self.snapshot.as_ref().is_some_and(|snapshot| Rc::ptr_eq(snapshot, state)) {
+            self.state.clone_from(state);
+            self.snapshot = Some(Rc::clone(state));
+            self.is_changed = false;
         }
     }
 
-    /// Makes the thread new, ready to begin with `start`.
+    /// Resets the thread, ready to begin with `start`.
     pub(crate) fn renew(&mut self, start: Start, seed: u64) {
         self.paused_at.clear();
         self.spin.reset();
         let random = Rng::of_execution(seed, self.id.into());
         let state: &mut ThreadState = self;
         state.clone_from(&ThreadState::default());
-        state.state = State::Runnable;
+        state.status = ThreadStatus::Runnable;
         state.random = random;
         state.start = Some(start);
     }
 
-    /// Whether it holds the `RwLock` at the address.
+    /// Whether the thread holds the `RwLock` at the address.
     pub(crate) fn holds_lock(&self, lock: usize) -> bool {
         self.holds.iter().any(|hold| hold.lock == lock)
     }
 
-    /// The execution has no thread of this number so far.
+    /// Marks the number as one without a thread so far.
     pub(crate) fn leave_out(&mut self) {
-        self.state = State::Finished;
+        self.status = ThreadStatus::Finished;
         self.name = None;
         self.panicked = false;
         self.joined = true;
         self.paused_at.clear();
     }
 
-    /// Drops what is left of the thread's run, when it has ended or is abandoned as it stands: thread-locals are made new.
+    /// Drops the remaining state of a thread that has ended or is abandoned, and restores its thread-locals.
     pub(crate) fn clear(&mut self) {
         self.destructors.clear();
         self.specific.clear();
         self.holds.clear();
-        self.lender.restore();
+        self.tls.restore();
         self.start = None;
-        self.state = State::Finished;
+        self.status = ThreadStatus::Finished;
     }
 }
 
 impl std::fmt::Debug for VThread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VThread").field("id", &self.id).field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("VThread").field("id", &self.id).field("status", &self.status).finish_non_exhaustive()
     }
 }

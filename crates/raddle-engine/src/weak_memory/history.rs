@@ -1,54 +1,55 @@
-//! The stores to one location, in modification order, and who has seen which of them.
+//! The store history of a location: its stores in modification order, and the stores that threads have seen.
 //!
-//! Which of them an access may have to do with is decided here ([`History::floor`]), after Lahav, Vafeiadis, Kang, Hur, Dreyer:
-//! "Repairing Sequential Consistency in C/C++11" (PLDI 2017), as C++20 has it. Deviations: only executions are made in
-//! which program order, reads-from and the order of sequentially consistent events agree with the order in which events
-//! are made; and of long histories the oldest stores are forgotten. Both leave behaviours out and add none.
+//! [`History::floor`] decides which stores an access may read from or be placed before, after Lahav, Vafeiadis, Kang,
+//! Hur, Dreyer: "Repairing Sequential Consistency in C/C++11" (PLDI 2017), as C++20 has it. Deviations: only executions
+//! are made in which program order, reads-from and the order of sequentially consistent events agree with the order in
+//! which events are made; and the oldest stores of long histories are dropped. Both leave behaviour out and add none.
 //!
-//! Why no more than that is needed: an edge of the axioms can point backwards in the order in which events are made only where
-//! an access is put before a store that was made earlier, by reading an older one or by being placed before it. The floor
+//! The floor suffices for this reason. An edge of the axioms can point backwards in the order in which events are made
+//! only where an access is put before an earlier store, by reading an older one or by being placed before it. The floor
 //! forbids that
 //!
 //! - if the store, or a read of it, happened before the access (coherence);
 //! - if both are sequentially consistent;
-//! - if the access is sequentially consistent and the store happened before a fence that is, made earlier;
-//! - if such a fence happened before the access, and before the fence was made either the store was made, itself sequentially
-//!   consistent, or another such fence, before which the store or a read of it happened.
+//! - if the access is sequentially consistent, and the store happened before an earlier sequentially consistent fence;
+//! - if such a fence happened before the access, and before the fence was made either the store, itself sequentially
+//!   consistent, or another such fence that happened after the store or a read of it.
 
 use super::memory::{StoreId, Stored};
 use crate::happens_before::clock::{Clock, Time};
 use crate::happens_before::sync::{Message, Sync};
 use crate::op::{Order, ThreadId};
 
-/// Stores that are kept of a long history. Up to twice as many are there until the older half is dropped.
+/// Number of stores kept of a long history. Up to twice as many are there until the older half is dropped.
 const KEPT: usize = if cfg!(test) { 4 } else { 16 };
 
-/// How often in a row a thread may read the same store that is not the newest: stores become visible in the end.
+/// Largest number of consecutive reads of one stale store by a thread: stores become visible in the end.
 const MOST_STALE: u8 = 2;
 
-/// The stores to one location.
+/// The store history of a location.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// In modification order; never empty. The last is what memory holds.
+    /// The stores in modification order. **Invariant:** never empty; the last is the value in memory.
     stores: Vec<Store>,
-    /// Which stores which threads have read or made, as places in `stores`. What a thread has seen later is newer.
+    /// The stores that threads have read or made, as indices into `stores`. **Invariant:** later entries of a thread
+    /// are newer stores.
     seen: Vec<Seen>,
-    /// Threads that have last read a store that was not the newest.
+    /// Threads whose last read was stale.
     stale: Vec<Stale>,
 }
 
 #[derive(Clone, Debug)]
 struct Store {
-    /// Which it is of all stores of the execution.
+    /// The number among all stores of the execution.
     number: StoreId,
     value: u128,
     message: Message,
     writer: ThreadId,
-    /// When the writer made it; 0 if it happened before everything.
+    /// The time of the writer; 0 if the store happened before everything.
     time: Time,
-    /// How many sequentially consistent fences came before it, if it is sequentially consistent itself.
+    /// The number of earlier sequentially consistent fences, if the store is sequentially consistent.
     fences: Option<u32>,
-    /// Whether it belongs to a read-modify-write, which read the one before: nothing comes between.
+    /// Whether the store belongs to a read-modify-write of the store before: no store can be placed between.
     is_rmw: bool,
 }
 
@@ -67,7 +68,7 @@ struct Stale {
 }
 
 impl Store {
-    /// A store that the thread makes now.
+    /// A new store of the thread.
     #[inline(always)]
     fn by(thread: ThreadId, order: Order, stored: Stored, sync: &Sync, message: Message) -> Store {
         let fences = (order == Order::SeqCst).then(|| sync.fences());
@@ -83,7 +84,7 @@ impl Clone for History {
         copy
     }
 
-    /// Keeps the memory.
+    /// Reuses the allocations.
     fn clone_from(&mut self, other: &History) {
         self.stores.clone_from(&other.stores);
         self.seen.clone_from(&other.seen);
@@ -92,7 +93,7 @@ impl Clone for History {
 }
 
 impl History {
-    /// Begins anew, with a value that everybody knows.
+    /// Restarts the history with a store that happened before everything.
     pub(super) fn begin(&mut self, Stored { number, value }: Stored, message: Message) {
         self.stores.clear();
         self.seen.clear();
@@ -100,13 +101,13 @@ impl History {
         self.stores.push(Store { number, value, message, writer: 0, time: 0, fences: None, is_rmw: false });
     }
 
-    /// The value that memory holds.
+    /// The value in memory.
     #[inline]
     pub(super) fn newest(&self) -> u128 {
         self.stores[self.last()].value
     }
 
-    /// How many stores before the newest a load may read from, as far as `accept` takes their values.
+    /// Number of stores before the newest that a load may read from, among those whose values `accept` takes.
     pub(super) fn older_to_read(
         &self,
         sync: &Sync,
@@ -118,8 +119,7 @@ impl History {
         self.stores[floor..self.last()].iter().filter(|store| accept(store.value)).count()
     }
 
-    /// A thread loads from the newest store but `back`, counting those before the newest whose values `accept` takes. Returns
-    /// what it reads.
+    /// A load from the store `back` before the newest, counting those whose values `accept` takes. Returns the store.
     pub(super) fn load(
         &mut self,
         sync: &mut Sync,
@@ -144,14 +144,14 @@ impl History {
         Stored { number, value }
     }
 
-    /// How many stores there are before which a new store may be placed.
+    /// Number of stores before which a new store may be placed.
     pub(super) fn newer_than_store(&self, sync: &Sync, thread: ThreadId, order: Order) -> usize {
         let floor = self.floor(sync, thread, order);
         self.stores[floor + 1..].iter().filter(|store| !store.is_rmw).count()
     }
 
-    /// A thread stores, before the `back` newest of the stores that belong to no read-modify-write. Returns the store that
-    /// it comes right after.
+    /// A store before the `back` newest stores that belong to no read-modify-write. Returns its predecessor in
+    /// modification order.
     pub(super) fn store(
         &mut self,
         sync: &mut Sync,
@@ -161,19 +161,19 @@ impl History {
         back: usize,
     ) -> StoreId {
         let end = self.stores.len();
-        let place = match back {
+        let position = match back {
             0 => end,
             _ => (1..end).rev().filter(|&store| !self.stores[store].is_rmw).nth(back - 1).unwrap_or(end),
         };
-        let after = self.stores[place - 1].number;
-        self.insert(place, Store::by(thread, order, stored, sync, Message::default()));
-        self.note_seen(sync, thread, place);
-        sync.store(thread, order, &mut self.stores[place].message);
+        let after = self.stores[position - 1].number;
+        self.insert(position, Store::by(thread, order, stored, sync, Message::default()));
+        self.note_seen(sync, thread, position);
+        sync.store(thread, order, &mut self.stores[position].message);
         self.forget_oldest();
         after
     }
 
-    /// A thread reads the newest store and stores at once. Returns the store that it reads.
+    /// A read-modify-write of the newest store. Returns the store that it reads.
     pub(super) fn rmw(&mut self, sync: &mut Sync, thread: ThreadId, order: Order, stored: Stored) -> StoreId {
         let read = self.last();
         let Store { number, ref message, .. } = self.stores[read];
@@ -185,14 +185,14 @@ impl History {
         number
     }
 
-    /// A thread loads from the newest store, where nobody can read any other.
+    /// A load from the newest store, where no other can be read.
     pub(super) fn load_newest(&mut self, sync: &mut Sync, thread: ThreadId, order: Order) -> Stored {
         let &mut Store { number, value, ref message, .. } = self.newest_mut();
         sync.load(thread, order, message);
         Stored { number, value }
     }
 
-    /// A store takes the place of the newest, where nobody can read any other. Returns the one before.
+    /// Replaces the newest store, where no other can be read. Returns the replaced one.
     #[inline]
     pub(super) fn replace_newest(
         &mut self,
@@ -205,7 +205,8 @@ impl History {
         std::mem::replace(&mut newest.number, stored.number)
     }
 
-    /// The oldest store that a load of the thread may read from; its own stores come after it. See the [module](self).
+    /// The coherence floor: the oldest store that a load of the thread may read from. Its own stores come after it. See
+    /// the [module](self).
     fn floor(&self, sync: &Sync, thread: ThreadId, order: Order) -> usize {
         let last = self.last();
         let view = sync.view(thread);
@@ -229,7 +230,7 @@ impl History {
         floor
     }
 
-    /// The newest store that was seen by events that the clock knows.
+    /// The newest store that was seen by events which happened before, by the clock.
     #[inline]
     fn seen_in(&self, clock: &Clock) -> usize {
         let known = self.seen.iter().filter(|seen| clock.knows(seen.thread, seen.time));
@@ -252,7 +253,7 @@ impl History {
         self.stores.len() - 1
     }
 
-    /// The thread has seen a store just now.
+    /// Records that the thread has seen a store.
     #[inline]
     fn note_seen(&mut self, sync: &Sync, thread: ThreadId, store: usize) {
         let time = sync.now(thread);
@@ -276,16 +277,16 @@ impl History {
         }
     }
 
-    fn insert(&mut self, place: usize, store: Store) {
-        if place < self.stores.len() {
-            for seen in self.seen.iter_mut().filter(|seen| seen.store >= place) {
+    fn insert(&mut self, position: usize, store: Store) {
+        if position < self.stores.len() {
+            for seen in self.seen.iter_mut().filter(|seen| seen.store >= position) {
                 seen.store += 1;
             }
-            for stale in self.stale.iter_mut().filter(|stale| stale.store >= place) {
+            for stale in self.stale.iter_mut().filter(|stale| stale.store >= position) {
                 stale.store += 1;
             }
         }
-        self.stores.insert(place, store);
+        self.stores.insert(position, store);
     }
 
     #[inline]

@@ -1,8 +1,8 @@
-//! The memory of an execution: which values its reads see, and what happens before what.
+//! The memory of an execution: the values that reads may return, and happens-before.
 //!
-//! Memory itself always holds the newest value of every place. Plain accesses and code that is not instrumented use that; where
-//! they wrote, memory differs from the newest store that is known, and the place's history begins anew: in a program without
-//! data races, everybody who reads it then knows of that write.
+//! Memory itself always holds the newest value of every location. Plain accesses and uninstrumented code use that.
+//! Where they wrote, memory differs from the newest known store, and the location's history restarts: in a program
+//! without data races, every thread that reads the location then knows of that write.
 
 use std::ops::Range;
 
@@ -15,34 +15,34 @@ use crate::op::{Order, ThreadId};
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Memory {
-    /// What happened before what.
+    /// Happens-before.
     pub sync: Sync,
     model: Model,
-    /// The histories of the stores to each location.
+    /// The store history of each location.
     histories: LocationTable<History>,
-    /// How many stores there have been in the execution.
+    /// Number of stores of the execution.
     stores: StoreId,
     latest: Option<Touched>,
 }
 
-/// Numbers the stores of an execution, also those that were not announced and only found.
+/// The number of a store in an execution. Stores of uninstrumented code are numbered when they are found.
 pub type StoreId = u32;
 
-/// A store, for whoever reads it.
+/// The number and value of a store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
     pub(super) number: StoreId,
     pub(super) value: u128,
 }
 
-/// Which stores an access had to do with.
+/// The reads-from and modification order of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touched {
-    /// The order of what it came to: that of its failure, for a compare-exchange that failed.
+    /// The memory order: for a failed compare-exchange, that of failure.
     pub order: Order,
     /// The store that it read.
     pub read: Option<StoreId>,
-    /// The store that it made, and the one right before it in modification order.
+    /// The store that it made, and the predecessor in modification order.
     pub made: Option<[StoreId; 2]>,
 }
 
@@ -51,30 +51,30 @@ pub struct Touched {
 pub struct Access {
     /// The thread.
     pub thread: ThreadId,
-    /// Where.
-    pub place: MemoryLocation,
+    /// The memory location.
+    pub location: MemoryLocation,
     /// The memory order.
     pub order: Order,
-    /// The value that memory holds there, before the access.
+    /// The value in memory before the access.
     pub held: u128,
-    /// What is known about the code that makes it.
+    /// The trust in the calling code.
     pub trust: Trust,
 }
 
-/// What is known about the code that makes an access.
+/// The trust in the code that makes an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Nothing: all that the memory model allows may happen.
+    /// None: everything that the memory model allows may happen.
     Nothing,
-    /// It is right, so that sequential consistency will do.
+    /// The code is right, so that sequential consistency will do.
     Right,
-    /// The same, and it is std's record of threads, which code that is not instrumented changes, too. What their beginnings and ends
-    /// order is said otherwise.
+    /// The same, and the location is std's bookkeeping of threads, which uninstrumented code changes, too. Spawn and
+    /// join events order it.
     Bookkeeping,
 }
 
-/// Chooses one of several ways in which memory can behave, by its number. 0 is what sequential consistency would have; higher
-/// numbers are further back in modification order.
+/// Chooses one of several positions in modification order. 0 is that of sequential consistency; higher numbers are
+/// further back.
 pub trait Choose: FnMut(usize) -> usize {}
 
 impl<F: FnMut(usize) -> usize> Choose for F {}
@@ -95,7 +95,7 @@ impl Clone for Memory {
 }
 
 impl Memory {
-    /// Memory that follows this model.
+    /// A memory with this model.
     pub fn new(model: Model) -> Memory {
         Memory { sync: Sync::default(), model, histories: LocationTable::default(), stores: 0, latest: None }
     }
@@ -114,12 +114,12 @@ impl Memory {
         self.latest = None;
     }
 
-    /// Which stores the latest access had to do with.
+    /// The reads-from and modification order of the latest access.
     pub fn latest(&self) -> Option<Touched> {
         self.latest
     }
 
-    /// A load; returns what it reads.
+    /// A load; returns the value that it reads.
     #[inline]
     pub fn load(&mut self, access: Access, choose: impl Choose) -> u128 {
         let Access { thread, order, .. } = access;
@@ -136,7 +136,7 @@ impl Memory {
         read.value
     }
 
-    /// A store. Returns whether it is the newest, so that memory is to hold its value.
+    /// A store. Returns whether it is the newest, so that memory must hold its value.
     #[inline]
     pub fn store(&mut self, access: Access, value: u128, choose: impl Choose) -> bool {
         let Access { thread, order, .. } = access;
@@ -155,7 +155,7 @@ impl Memory {
         back == 0
     }
 
-    /// A read-modify-write that reads what memory holds.
+    /// A read-modify-write of the value in memory.
     #[inline]
     pub fn rmw(&mut self, access: Access, written: u128) {
         let (newest_only, number) = (self.keeps_newest_only(), self.next_store());
@@ -168,7 +168,8 @@ impl Memory {
         self.latest = Some(Touched { order: access.order, read: Some(read), made: Some([number, read]) });
     }
 
-    /// A compare-exchange, with the memory order of its failure; returns what it reads. It succeeds if that is `expected`.
+    /// A compare-exchange, with the memory order of failure; returns the value that it reads. It succeeds if that is
+    /// `expected`.
     #[inline]
     pub fn compare_exchange(
         &mut self,
@@ -193,7 +194,7 @@ impl Memory {
             self.latest = Some(Touched { order, read: Some(read), made: Some([number, read]) });
             return expected;
         }
-        // It may fail where it could succeed, by reading an older store of another value.
+        // The exchange may fail where it could succeed, by a stale read of another value.
         let differs = |value| value != expected;
         let back = pick(weak, || history.older_to_read(sync, thread, failure, differs), choose);
         if back == 0 && held == expected {
@@ -206,12 +207,12 @@ impl Memory {
         read.value
     }
 
-    /// What is known of a stretch of memory no longer holds: the block was freed.
+    /// Drops the histories of freed memory.
     pub fn forget(&mut self, memory: Range<usize>) {
         self.histories.remove_within(memory);
     }
 
-    /// Whether reads see the newest store only, so that no other is of interest.
+    /// Whether only the newest store can be read, so that no other is kept.
     #[inline]
     fn keeps_newest_only(&self) -> bool {
         self.model == Model::Sc
@@ -228,15 +229,15 @@ impl Memory {
         self.model == Model::Rc11 && access.trust == Trust::Nothing
     }
 
-    /// The history of a place, as far as it explains what memory holds.
+    /// The history of a location. It restarts if its newest store is not the value in memory.
     #[inline]
-    fn find(&mut self, Access { place, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
-        let (index, known) = self.histories.find_or_insert(place);
+    fn find(&mut self, Access { location, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
+        let (index, known) = self.histories.find_or_insert(location);
         let history = &mut self.histories[index];
         if !known || history.newest() != held {
             self.stores += 1;
             let found = Stored { number: self.stores, value: held };
-            // Where code wrote that is not instrumented, it may have meant to synchronise.
+            // Uninstrumented code that wrote there may have synchronised.
             let may_synchronise = known && trust != Trust::Bookkeeping;
             history.begin(found, if may_synchronise { self.sync.release_all() } else { Message::default() });
         }
@@ -244,7 +245,7 @@ impl Memory {
     }
 }
 
-/// How far back an access goes, if memory is weak and there is a choice.
+/// The position of an access in modification order, if there is a choice.
 #[inline]
 fn pick(weak: bool, others: impl FnOnce() -> usize, mut choose: impl Choose) -> usize {
     if !weak {
@@ -262,9 +263,9 @@ mod tests {
 
     #[test]
     fn stores_are_told_apart_by_their_numbers() {
-        let place = MemoryLocation { address: 64, size: 4 };
+        let location = MemoryLocation { address: 64, size: 4 };
         let access =
-            |held: u128| Access { thread: 0, place, order: Order::Relaxed, held, trust: Trust::Nothing };
+            |held: u128| Access { thread: 0, location, order: Order::Relaxed, held, trust: Trust::Nothing };
         let mut memory = Memory::new(Model::Rc11);
         memory.begin();
         let newest = |_: usize| 0;

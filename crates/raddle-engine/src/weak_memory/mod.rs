@@ -1,6 +1,6 @@
-//! Weak memory for sampled executions: the history of stores of each location, and which of them a read may see.
+//! Weak memory of interleavings: the store history of each location, and the stores that a read may read from.
 //!
-//! Pure: threads, locations and values come in, values come out.
+//! **Invariant:** pure: threads, locations and values come in, values come out.
 
 mod history;
 mod memory;

@@ -2,7 +2,7 @@
 
 use raddle_engine::exploration::Found;
 use raddle_engine::op::ThreadId;
-use raddle_engine::thread::State;
+use raddle_engine::thread::ThreadStatus;
 use raddle_engine::trace::{self, Action, Trace};
 use raddle_report::failure::{self, Location, Primitive, ThreadEnd, WaitingFor};
 
@@ -23,18 +23,18 @@ impl Explainer<'_> {
             let at = self.stack(&thread.paused_at);
             let end = match thread.state {
                 _ if thread.panicked => ThreadEnd::Panicked,
-                State::Finished => ThreadEnd::Finished,
-                State::Runnable => ThreadEnd::Runnable,
-                State::Join(other) => {
+                ThreadStatus::Finished => ThreadEnd::Finished,
+                ThreadStatus::Runnable => ThreadEnd::Runnable,
+                ThreadStatus::Join(other) => {
                     ThreadEnd::waiting(WaitingFor::Thread(other.into()), Some(other.into()), at)
                 }
-                State::JoinScope => ThreadEnd::waiting(WaitingFor::Scope, None, at),
-                State::Sleeping => ThreadEnd::waiting(WaitingFor::Clock, None, at),
-                State::Spinning => {
+                ThreadStatus::JoinScope => ThreadEnd::waiting(WaitingFor::Scope, None, at),
+                ThreadStatus::Sleeping => ThreadEnd::waiting(WaitingFor::Clock, None, at),
+                ThreadStatus::Spinning => {
                     let place = last.and_then(|event| self.spun_on(event));
                     ThreadEnd::waiting(WaitingFor::SpinLoop { place }, None, at)
                 }
-                State::Lock { address } | State::Futex { address, .. } => {
+                ThreadStatus::Lock { address } | ThreadStatus::Futex { address, .. } => {
                     let kind = self.primitive(at);
                     let place = self.location(address, FUTEX_SIZE);
                     let holder = holders.holder(address).filter(|_| kind.has_holder());

@@ -1,18 +1,20 @@
-//! Data races: conflicting accesses that no happens-before order puts one before the other.
+//! Data races: conflicting accesses that happens-before does not order.
 //!
-//! FastTrack (Flanagan and Freund, PLDI 2009) with these differences: places are 8 bytes with a mask of the bytes that an
-//! access touched; atomic accesses count, and conflict with plain ones only; all reads that are not ordered are kept, not
-//! only where a vector is needed. What happened before what is asked of the caller, so that nothing here knows how
-//! threads synchronise.
+//! FastTrack (Flanagan and Freund, PLDI 2009) with these differences: shadow cells cover 8 bytes, with a mask of the
+//! bytes that an access touched; atomic accesses count, and conflict with plain ones only; all unordered reads are
+//! kept, not only where a vector is needed. The caller decides happens-before, so that nothing here knows how threads
+//! synchronise.
 //!
-//! For each place the accesses are kept that a later one may still race with (`Place`). An access is forgotten when a
-//! later one stands for it: one that it happened before, that touches at least the same bytes, and that conflicts with
-//! whatever it conflicts with. So every execution's first race is found, and nothing else is ever reported.
+//! A `ShadowCell` keeps the accesses that a later one may still race with. **Invariant:** an access is dropped only
+//! when a later one subsumes it: it happened before that one, which touches at least the same bytes and conflicts with
+//! everything it conflicts with. So the first race of every execution is found, and nothing else is ever reported.
 
+mod cell;
 mod shadow;
 
 use std::ops::Range;
 
+use self::cell::{ACCESSES, RecordedAccess, ShadowAccess, ShadowCell, bytes};
 use self::shadow::Shadow;
 use crate::detect::fault::{Access, AccessKind};
 use crate::op::ThreadId;
@@ -21,38 +23,38 @@ use crate::op::ThreadId;
 #[derive(Debug, Default)]
 pub struct Races {
     shadow: Shadow,
-    /// What is added to all times of this execution. Times of earlier ones are not higher: that is how they are told
-    /// apart, and why nothing has to be cleared.
+    /// Offset of all times of this execution. Times of earlier executions are not higher, which tells them apart, so
+    /// nothing has to be cleared.
     base: u32,
     /// The highest time of this execution, with the base added.
     latest: u32,
-    /// The latest time at which each thread made an access that was noted, with the base added.
-    noted: Vec<u32>,
-    /// Where in the code the accesses were made that are noted: places hold numbers, to be small.
+    /// The time of each thread's last recorded access, with the base added.
+    last_accesses: Vec<u32>,
+    /// The calls of the recorded accesses. Shadow cells hold indices, to be small.
     calls: Vec<Calls>,
-    /// Further accesses of places that have no room for them.
-    more: Vec<Vec<Noted>>,
-    /// The addresses of the places that hold accesses of this execution.
+    /// Accesses of cells that have no room for more.
+    overflow: Vec<Vec<RecordedAccess>>,
+    /// The addresses of the cells with accesses of this execution.
     used: Vec<usize>,
 }
 
-/// What is known of the accesses that an execution has made so far.
+/// A copy of the accesses of an execution, for a checkpoint.
 #[derive(Debug, Default)]
-pub(crate) struct SoFar {
+pub(crate) struct Snapshot {
     base: u32,
     latest: u32,
-    noted: Vec<u32>,
+    last_accesses: Vec<u32>,
     calls: Vec<Calls>,
-    more: Vec<Vec<Noted>>,
-    places: Vec<(usize, Place)>,
+    overflow: Vec<Vec<RecordedAccess>>,
+    cells: Vec<(usize, ShadowCell)>,
 }
 
-/// An access at a moment, as the thread that makes it sees it.
+/// An epoch: a thread and its time.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct Epoch {
     /// The thread.
     pub thread: ThreadId,
-    /// Its time. Two accesses of a thread have the same time if it handed nothing on between them.
+    /// The time. Two accesses of a thread have the same time if it released nothing between them.
     pub time: u32,
 }
 
@@ -61,7 +63,7 @@ pub struct Moment {
 pub struct Earlier {
     /// The access.
     pub access: Access,
-    /// Where in the code it was made.
+    /// The calls of the access.
     pub calls: Calls,
 }
 
@@ -69,114 +71,118 @@ pub struct Earlier {
 /// more.
 pub type Calls = [u32; 4];
 
-/// Times begin anew, and the shadow with them, beyond this.
+/// Times start again, with a new shadow, beyond this.
 const LAST_TIME: u32 = u32::MAX / 2;
 
 impl Races {
-    /// Begins an execution: nothing was accessed.
+    /// Begins an execution, without accesses.
     pub fn begin(&mut self) {
         self.base = self.latest;
         self.calls.clear();
-        self.more.clear();
+        self.overflow.clear();
         self.used.clear();
         if self.base > LAST_TIME {
             self.shadow = Shadow::default();
             self.base = 0;
             self.latest = 0;
-            self.noted.clear();
+            self.last_accesses.clear();
         }
     }
 
-    /// Says what is known now.
-    pub(crate) fn so_far(&mut self, known: &mut SoFar) {
-        let Races { shadow, base, latest, noted, calls, more, used } = self;
-        (known.base, known.latest) = (*base, *latest);
-        known.noted.clone_from(noted);
-        known.calls.clone_from(calls);
-        known.more.clone_from(more);
-        known.places.clear();
-        // SAFETY: places stay where they are as long as the shadow.
-        known.places.extend(used.iter().map(|&at| (at, unsafe { *shadow.place(at) })));
+    /// Copies the accesses of the execution into a snapshot.
+    pub(crate) fn snapshot(&mut self, snapshot: &mut Snapshot) {
+        let Races { shadow, base, latest, last_accesses, calls, overflow, used } = self;
+        (snapshot.base, snapshot.latest) = (*base, *latest);
+        snapshot.last_accesses.clone_from(last_accesses);
+        snapshot.calls.clone_from(calls);
+        snapshot.overflow.clone_from(overflow);
+        snapshot.cells.clear();
+        // SAFETY: cells stay where they are as long as the shadow.
+        snapshot.cells.extend(used.iter().map(|&at| (at, unsafe { *shadow.cell(at) })));
     }
 
-    /// Begins an execution that has made the accesses that are known.
-    pub(crate) fn take_up(&mut self, known: &SoFar) {
+    /// Begins an execution with the accesses of a snapshot.
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot) {
         self.begin();
-        let (old, new) = (known.base, self.base);
-        let moved = |time: u32| if time > old { time - old + new } else { 0 };
-        self.latest = moved(known.latest).max(new);
-        self.noted.clear();
-        self.noted.extend(known.noted.iter().map(|&time| moved(time)));
-        self.calls.extend_from_slice(&known.calls);
-        for more in &known.more {
-            self.more
-                .push(more.iter().map(|noted| Noted { epoch: noted.epoch.moved(moved), ..*noted }).collect());
+        let (old, new) = (snapshot.base, self.base);
+        let rebased = |time: u32| if time > old { time - old + new } else { 0 };
+        self.latest = rebased(snapshot.latest).max(new);
+        self.last_accesses.clear();
+        self.last_accesses.extend(snapshot.last_accesses.iter().map(|&time| rebased(time)));
+        self.calls.extend_from_slice(&snapshot.calls);
+        for overflow in &snapshot.overflow {
+            self.overflow.push(
+                overflow
+                    .iter()
+                    .map(|recorded| RecordedAccess { access: recorded.access.rebased(rebased), ..*recorded })
+                    .collect(),
+            );
         }
-        for &(at, place) in &known.places {
-            let epochs = place.epochs.map(|epoch| epoch.moved(moved));
-            let more_of = if place.more_of == old + 1 { new + 1 } else { 0 };
+        for &(at, cell) in &snapshot.cells {
+            let accesses = cell.accesses.map(|access| access.rebased(rebased));
+            let overflow_of = if cell.overflow_of == old + 1 { new + 1 } else { 0 };
             // SAFETY: as above.
-            unsafe { *self.shadow.place(at) = Place { epochs, more_of, used_in: new + 1, ..place } };
+            unsafe { *self.shadow.cell(at) = ShadowCell { accesses, overflow_of, used_in: new + 1, ..cell } };
             self.used.push(at);
         }
     }
 
-    /// Notes an access. `knows(thread, time)` says whether what a thread did at a time happened before it, `calls` where in
-    /// the code it is made.
+    /// Records an access. `knows(thread, time)` says whether an epoch happened before, `calls` returns the calls of the
+    /// access.
     ///
-    /// # Errors
-    /// The earlier access that it races with, if there is one; then the access is not noted.
+    /// The earlier access that it races with; then the access is not recorded.
     #[inline]
     pub fn access(
         &mut self,
         address: usize,
         size: usize,
         kind: AccessKind,
-        moment: Moment,
+        epoch: Epoch,
         knows: impl Fn(ThreadId, u32) -> bool,
         calls: impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
-        let time = self.base + moment.time;
+        let time = self.base + epoch.time;
         self.latest = self.latest.max(time);
         let offset = address & 7;
         if offset + size <= 8 {
-            let epoch = Epoch::new(moment.thread, time, bytes(offset, size), kind);
-            return self.place(address, epoch, &knows, &calls);
+            let access = ShadowAccess::new(epoch.thread, time, bytes(offset, size), kind);
+            return self.cell(address, access, &knows, &calls);
         }
         let end = address + size;
         let mut at = address;
         while at < end {
             let next = (at & !7) + 8;
             let mask = bytes(at & 7, next.min(end) - at);
-            self.place(at, Epoch::new(moment.thread, time, mask, kind), &knows, &calls)?;
+            self.cell(at, ShadowAccess::new(epoch.thread, time, mask, kind), &knows, &calls)?;
             at = next;
         }
         Ok(())
     }
 
-    /// Forgets an access, which turned out to be none.
+    /// Removes an access that turned out to be none.
     pub fn forget(&mut self, earlier: &Earlier) {
         let (base, calls) = (self.base, &self.calls);
-        let is_it = |epoch: Epoch, number: u32| {
+        let is_it = |access: ShadowAccess, number: u32| {
             let same =
                 |access: Access| access.thread == earlier.access.thread && access.kind == earlier.access.kind;
-            epoch.time() > base
+            access.time() > base
                 && calls[number as usize] == earlier.calls
-                && same(epoch.earlier(0, earlier.calls).access)
+                && same(access.earlier(0, earlier.calls).access)
         };
-        // SAFETY: places stay where they are as long as the shadow.
-        let place = unsafe { &mut *self.shadow.place(earlier.access.address) };
-        for index in 0..PLACE {
-            if is_it(place.epochs[index], place.calls[index]) {
-                place.epochs[index] = Epoch::NONE;
+        // SAFETY: cells stay where they are as long as the shadow.
+        let cell = unsafe { &mut *self.shadow.cell(earlier.access.address) };
+        for index in 0..ACCESSES {
+            if is_it(cell.accesses[index], cell.calls[index]) {
+                cell.accesses[index] = ShadowAccess::NONE;
             }
         }
-        if place.more_of == base + 1 {
-            self.more[place.more as usize].retain(|noted| !is_it(noted.epoch, noted.calls));
+        if cell.overflow_of == base + 1 {
+            self.overflow[cell.overflow as usize].retain(|recorded| !is_it(recorded.access, recorded.calls));
         }
     }
 
-    /// Checks a free, without noting it: no access to the block can follow. `used_by` says which threads may have accessed it.
+    /// Checks a free, without recording it: no access to the block can follow. `used_by` says which threads may have
+    /// accessed the block.
     ///
     /// # Errors
     /// As for [`Races::access`].
@@ -187,19 +193,19 @@ impl Races {
         used_by: impl Fn(ThreadId) -> bool,
         knows: impl Fn(ThreadId, u32) -> bool,
     ) -> Result<(), Earlier> {
-        // Most often all that they ever did is known, and it does not matter where.
-        let ordered = self.noted.iter().enumerate().all(|(other, &time)| {
+        // Most often all their accesses happened before, wherever they were.
+        let ordered = self.last_accesses.iter().enumerate().all(|(other, &time)| {
             let other = other as ThreadId;
             time <= self.base || other == thread || !used_by(other) || knows(other, time - self.base)
         });
         if ordered {
             return Ok(());
         }
-        let epoch = Epoch::new(thread, self.latest, 0xff, AccessKind::Free);
+        let access = ShadowAccess::new(thread, self.latest, 0xff, AccessKind::Free);
         let mut at = block.start & !7;
         while at < block.end {
             match self.shadow.find(at) {
-                Some(place) => self.check(place, at, epoch, &knows)?,
+                Some(cell) => self.check(cell, at, access, &knows)?,
                 None => at = shadow::end_of_page(at) - 8,
             }
             at += 8;
@@ -208,61 +214,61 @@ impl Races {
     }
 
     #[inline(always)]
-    fn place(
+    fn cell(
         &mut self,
         address: usize,
-        epoch: Epoch,
+        access: ShadowAccess,
         knows: &impl Fn(ThreadId, u32) -> bool,
         calls: &impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
-        let place = self.shadow.place(address);
-        // SAFETY: places stay where they are as long as the shadow.
-        let place = unsafe { &mut *place };
-        if place.epochs.contains(&epoch) {
+        let cell = self.shadow.cell(address);
+        // SAFETY: cells stay where they are as long as the shadow.
+        let cell = unsafe { &mut *cell };
+        if cell.accesses.contains(&access) {
             return Ok(());
         }
-        self.note(place, address & !7, epoch, knows, calls)
+        self.record(cell, address & !7, access, knows, calls)
     }
 
     #[inline(never)]
-    fn note(
+    fn record(
         &mut self,
-        place: &mut Place,
+        cell: &mut ShadowCell,
         address: usize,
-        epoch: Epoch,
+        access: ShadowAccess,
         knows: &impl Fn(ThreadId, u32) -> bool,
         calls: &impl Fn() -> Calls,
     ) -> Result<(), Earlier> {
         let base = self.base;
         let mut room = None;
-        // The number of an access that this one stands for, which is not needed any more.
+        // The index of the calls of a subsumed access, which is free for reuse.
         let mut number = None;
-        for index in 0..PLACE {
-            let old = place.epochs[index];
+        for index in 0..ACCESSES {
+            let old = cell.accesses[index];
             if old.time() <= base {
                 room = room.or(Some(index));
-            } else if old.thread() == epoch.thread() || knows(old.thread(), old.time() - base) {
-                if old.same_moment(epoch) && old.stands_for(epoch) {
+            } else if old.thread() == access.thread() || knows(old.thread(), old.time() - base) {
+                if old.same_epoch(access) && old.subsumes(access) {
                     return Ok(());
                 }
-                if epoch.stands_for(old) {
-                    place.epochs[index] = Epoch::NONE;
+                if access.subsumes(old) {
+                    cell.accesses[index] = ShadowAccess::NONE;
                     room = room.or(Some(index));
-                    number = Some(place.calls[index]);
+                    number = Some(cell.calls[index]);
                 }
-            } else if old.conflicts(epoch) {
-                return Err(old.earlier(address, self.calls[place.calls[index] as usize]));
+            } else if old.conflicts(access) {
+                return Err(old.earlier(address, self.calls[cell.calls[index] as usize]));
             }
         }
-        if place.more_of == base + 1 {
-            let more = &mut self.more[place.more as usize];
-            let race = |noted: &&Noted| {
-                noted.epoch.conflicts(epoch)
-                    && noted.epoch.thread() != epoch.thread()
-                    && !knows(noted.epoch.thread(), noted.epoch.time() - base)
+        if cell.overflow_of == base + 1 {
+            let overflow = &mut self.overflow[cell.overflow as usize];
+            let race = |recorded: &&RecordedAccess| {
+                recorded.access.conflicts(access)
+                    && recorded.access.thread() != access.thread()
+                    && !knows(recorded.access.thread(), recorded.access.time() - base)
             };
-            if let Some(noted) = more.iter().find(race) {
-                return Err(noted.epoch.earlier(address, self.calls[noted.calls as usize]));
+            if let Some(recorded) = overflow.iter().find(race) {
+                return Err(recorded.access.earlier(address, self.calls[recorded.calls as usize]));
             }
         }
         let number = match number {
@@ -277,169 +283,66 @@ impl Races {
         };
         match room {
             Some(index) => {
-                place.epochs[index] = epoch;
-                place.calls[index] = number;
+                cell.accesses[index] = access;
+                cell.calls[index] = number;
             }
-            None => self.note_more(place, Noted { epoch, calls: number }, knows),
+            None => self.record_overflow(cell, RecordedAccess { access, calls: number }, knows),
         }
-        if place.used_in != base + 1 {
-            place.used_in = base + 1;
+        if cell.used_in != base + 1 {
+            cell.used_in = base + 1;
             self.used.push(address);
         }
-        let thread = usize::from(epoch.thread());
-        if self.noted.len() <= thread {
-            self.noted.resize(thread + 1, 0);
+        let thread = usize::from(access.thread());
+        if self.last_accesses.len() <= thread {
+            self.last_accesses.resize(thread + 1, 0);
         }
-        self.noted[thread] = epoch.time();
+        self.last_accesses[thread] = access.time();
         Ok(())
     }
 
     #[cold]
-    fn note_more(&mut self, place: &mut Place, new: Noted, knows: &impl Fn(ThreadId, u32) -> bool) {
+    fn record_overflow(
+        &mut self,
+        cell: &mut ShadowCell,
+        new: RecordedAccess,
+        knows: &impl Fn(ThreadId, u32) -> bool,
+    ) {
         let base = self.base;
-        if place.more_of != base + 1 {
-            place.more_of = base + 1;
-            place.more = self.more.len() as u32;
-            self.more.push(Vec::new());
+        if cell.overflow_of != base + 1 {
+            cell.overflow_of = base + 1;
+            cell.overflow = self.overflow.len() as u32;
+            self.overflow.push(Vec::new());
         }
-        let more = &mut self.more[place.more as usize];
-        more.retain(|old| {
-            let before = old.epoch.thread() == new.epoch.thread()
-                || knows(old.epoch.thread(), old.epoch.time() - base);
-            !(before && new.epoch.stands_for(old.epoch))
+        let overflow = &mut self.overflow[cell.overflow as usize];
+        overflow.retain(|old| {
+            let before = old.access.thread() == new.access.thread()
+                || knows(old.access.thread(), old.access.time() - base);
+            !(before && new.access.subsumes(old.access))
         });
-        more.push(new);
+        overflow.push(new);
     }
 
     fn check(
         &self,
-        place: &Place,
+        cell: &ShadowCell,
         address: usize,
-        epoch: Epoch,
+        access: ShadowAccess,
         knows: &impl Fn(ThreadId, u32) -> bool,
     ) -> Result<(), Earlier> {
-        let noted = (0..PLACE).map(|index| Noted { epoch: place.epochs[index], calls: place.calls[index] });
-        let more = (place.more_of == self.base + 1).then(|| &self.more[place.more as usize]);
-        for old in noted.chain(more.into_iter().flatten().copied()) {
-            if old.epoch.time() > self.base
-                && old.epoch.conflicts(epoch)
-                && old.epoch.thread() != epoch.thread()
-                && !knows(old.epoch.thread(), old.epoch.time() - self.base)
+        let recorded = (0..ACCESSES)
+            .map(|index| RecordedAccess { access: cell.accesses[index], calls: cell.calls[index] });
+        let overflow = (cell.overflow_of == self.base + 1).then(|| &self.overflow[cell.overflow as usize]);
+        for old in recorded.chain(overflow.into_iter().flatten().copied()) {
+            if old.access.time() > self.base
+                && old.access.conflicts(access)
+                && old.access.thread() != access.thread()
+                && !knows(old.access.thread(), old.access.time() - self.base)
             {
-                return Err(old.epoch.earlier(address, self.calls[old.calls as usize]));
+                return Err(old.access.earlier(address, self.calls[old.calls as usize]));
             }
         }
         Ok(())
     }
-}
-
-/// How many accesses a place has room for. More are rarely unordered.
-const PLACE: usize = 4;
-
-/// The accesses to eight bytes.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(64))]
-struct Place {
-    epochs: [Epoch; PLACE],
-    /// Where further accesses are, if the next field says that there are any.
-    more: u32,
-    /// The base of the execution that `more` belongs to, plus one.
-    more_of: u32,
-    /// Where each access was made: numbers in [`Races::calls`].
-    calls: [u32; PLACE],
-    /// The base of the execution that last noted an access, plus one.
-    used_in: u32,
-}
-
-// All of it is read at once.
-const _: () = assert!(size_of::<Place>() == 64);
-
-#[derive(Clone, Copy, Debug)]
-struct Noted {
-    epoch: Epoch,
-    calls: u32,
-}
-
-/// An access: time in the lowest 32 bits, then thread (16), bytes (8), whether it writes, whether it is atomic, whether it
-/// frees.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Epoch(u64);
-
-const WRITES: u64 = 1 << 56;
-const ATOMIC: u64 = 1 << 57;
-const FREES: u64 = 1 << 58;
-
-impl Epoch {
-    const NONE: Epoch = Epoch(0);
-
-    #[inline(always)]
-    fn new(thread: ThreadId, time: u32, mask: u8, kind: AccessKind) -> Epoch {
-        let writes = if kind.writes() { WRITES } else { 0 };
-        let atomic = if kind.is_atomic() { ATOMIC } else { 0 };
-        let frees = if kind == AccessKind::Free { FREES } else { 0 };
-        Epoch(u64::from(time) | u64::from(thread) << 32 | u64::from(mask) << 48 | writes | atomic | frees)
-    }
-
-    #[inline(always)]
-    fn time(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// The same access at the time that `moved` makes of its own; none, if that is 0.
-    fn moved(self, moved: impl Fn(u32) -> u32) -> Epoch {
-        match moved(self.time()) {
-            0 => Epoch::NONE,
-            time => Epoch(self.0 & !u64::from(u32::MAX) | u64::from(time)),
-        }
-    }
-
-    #[inline(always)]
-    fn thread(self) -> ThreadId {
-        (self.0 >> 32) as ThreadId
-    }
-
-    #[inline(always)]
-    fn mask(self) -> u8 {
-        (self.0 >> 48) as u8
-    }
-
-    #[inline(always)]
-    fn same_moment(self, other: Epoch) -> bool {
-        (self.0 ^ other.0) << 16 == 0
-    }
-
-    /// Whether two accesses that are not ordered are a race.
-    #[inline(always)]
-    fn conflicts(self, other: Epoch) -> bool {
-        self.mask() & other.mask() != 0 && (self.0 | other.0) & WRITES != 0 && self.0 & other.0 & ATOMIC == 0
-    }
-
-    /// Whether whatever conflicts with the other conflicts with this one too.
-    #[inline(always)]
-    fn stands_for(self, other: Epoch) -> bool {
-        other.mask() & !self.mask() == 0
-            && (self.0 & WRITES != 0 || other.0 & WRITES == 0)
-            && (self.0 & ATOMIC == 0 || other.0 & ATOMIC != 0)
-    }
-
-    fn earlier(self, place: usize, calls: Calls) -> Earlier {
-        let kind = match (self.0 & WRITES != 0, self.0 & ATOMIC != 0) {
-            _ if self.0 & FREES != 0 => AccessKind::Free,
-            (false, false) => AccessKind::Read,
-            (true, false) => AccessKind::Write,
-            (false, true) => AccessKind::AtomicRead,
-            (true, true) => AccessKind::AtomicWrite,
-        };
-        let first = self.mask().trailing_zeros() as usize;
-        let size = (self.mask() >> first).trailing_ones() as usize;
-        Earlier { access: Access { thread: self.thread(), address: place + first, size, kind }, calls }
-    }
-}
-
-/// A mask of `size` bytes from `offset` on.
-#[inline(always)]
-fn bytes(offset: usize, size: usize) -> u8 {
-    (((1u32 << size) - 1) << offset) as u8
 }
 
 #[cfg(test)]

@@ -1,43 +1,43 @@
-//! Where the accesses to each place are kept: a table of pages, as processors have them.
+//! Shadow memory: the cells of all addresses, in a table of pages as processors have them.
 //!
 //! ```text
 //!   address bits   46 ─── 30   29 ─── 12   11 ─── 3   2 ─ 0
 //!                  region      page        place      byte
 //! ```
 //!
-//! A region is a table of pointers to pages, 2 MiB of address space of which only what is used takes memory. Nothing is freed
-//! before the whole is. All of it lies far from anything else: what the kernel puts beside a heap of the C library becomes one
-//! mapping with it, and would be rolled back with it.
+//! A region is a table of pointers to pages, 2 MiB of address space that takes memory only where it is used. Nothing is
+//! freed before the whole shadow is. The shadow lies far from other mappings: the kernel merges neighbours of a heap of
+//! the C library into one mapping with it, which would be rolled back.
 
 use std::ptr;
 
-use super::Place;
+use super::cell::ShadowCell;
 use crate::platform::sys::PAGE;
 
 const REGIONS: usize = 1 << 17;
 const REGION_BITS: usize = 30;
 const PAGES: usize = 1 << (REGION_BITS - 12);
-const PLACES: usize = PAGE / 8;
+const CELLS: usize = PAGE / 8;
 
-type Page = [Place; PLACES];
+type Page = [ShadowCell; CELLS];
 type Region = [*mut Page; PAGES];
 
-/// Where the tables and the pages lie, if nothing else does.
+/// The preferred address of tables and pages.
 const SHADOW: usize = 0x2400_0000_0000;
 
-/// Pages are mapped this many at a time.
+/// Number of pages that are mapped at a time.
 const AT_ONCE: usize = 16;
 
-/// The places of all addresses.
+/// The shadow cells of all addresses.
 #[derive(Debug)]
 pub(super) struct Shadow {
     regions: *mut [*mut Region; REGIONS],
-    /// Pages that are mapped and not used yet.
+    /// Mapped pages that are not used yet.
     next: *mut Page,
     left: usize,
-    /// Where the next mapping is to lie.
+    /// The preferred address of the next mapping.
     end: usize,
-    /// Everything that was mapped.
+    /// All mappings.
     mappings: Vec<(*mut libc::c_void, usize)>,
 }
 
@@ -56,35 +56,35 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// The place of an address.
+    /// The cell of an address.
     #[inline(always)]
-    pub(super) fn place(&mut self, address: usize) -> *mut Place {
+    pub(super) fn cell(&mut self, address: usize) -> *mut ShadowCell {
         // SAFETY: the tables are as large as the indices can be; what they point to stays mapped.
         unsafe {
             let region = (*self.regions)[region_of(address)];
             if !region.is_null() {
                 let page = (*region)[page_of(address)];
                 if !page.is_null() {
-                    return page.cast::<Place>().add(place_of(address));
+                    return page.cast::<ShadowCell>().add(cell_of(address));
                 }
             }
             self.new_page(address)
         }
     }
 
-    /// The place of an address, if any address of its page was ever asked for.
-    pub(super) fn find(&self, address: usize) -> Option<&Place> {
+    /// The cell of an address, if any address of its page has been accessed.
+    pub(super) fn find(&self, address: usize) -> Option<&ShadowCell> {
         // SAFETY: as above.
         unsafe {
             let region = (*self.regions)[region_of(address)].as_ref()?;
-            Some(&region[page_of(address)].as_ref()?[place_of(address)])
+            Some(&region[page_of(address)].as_ref()?[cell_of(address)])
         }
     }
 
     #[cold]
     #[inline(never)]
-    unsafe fn new_page(&mut self, address: usize) -> *mut Place {
-        // SAFETY: as above. Mapped memory is zero: null pointers, and places without accesses.
+    unsafe fn new_page(&mut self, address: usize) -> *mut ShadowCell {
+        // SAFETY: as above. Mapped memory is zero: null pointers, and cells without accesses.
         unsafe {
             let region = region_of(address);
             if (*self.regions)[region].is_null() {
@@ -98,7 +98,7 @@ impl Shadow {
             self.next = self.next.add(1);
             self.left -= 1;
             (*(*self.regions)[region])[page_of(address)] = page;
-            page.cast::<Place>().add(place_of(address))
+            page.cast::<ShadowCell>().add(cell_of(address))
         }
     }
 
@@ -124,7 +124,7 @@ impl Shadow {
 impl Drop for Shadow {
     fn drop(&mut self) {
         for &(memory, len) in &self.mappings {
-            // SAFETY: mapped above; no place is used any more.
+            // SAFETY: mapped above; no cell is used any more.
             unsafe { libc::munmap(memory, len) };
         }
     }
@@ -147,6 +147,6 @@ fn page_of(address: usize) -> usize {
 }
 
 #[inline(always)]
-fn place_of(address: usize) -> usize {
-    (address >> 3) & (PLACES - 1)
+fn cell_of(address: usize) -> usize {
+    (address >> 3) & (CELLS - 1)
 }

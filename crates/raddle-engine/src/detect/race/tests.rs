@@ -109,14 +109,14 @@ fn run(races: &mut Races, steps: &[Step]) -> Option<usize> {
                 };
                 let expected: Vec<Access> =
                     made.iter().filter(|earlier| race(earlier)).map(|earlier| earlier.0).collect();
-                let moment = Moment { thread: access.thread, time: clock[thread] };
+                let epoch = Epoch { thread: access.thread, time: clock[thread] };
                 let used_by = |other: ThreadId| {
                     made.iter().any(|(earlier, _)| earlier.thread == other && overlap(earlier, &access))
                 };
                 let said = match kind {
                     // What is freed is not accessed again; here it may be, as if it were allocated anew at once.
                     AccessKind::Free => races.free(access.bytes(), access.thread, used_by, knows),
-                    _ => races.access(access.address, size, kind, moment, knows, calls),
+                    _ => races.access(access.address, size, kind, epoch, knows, calls),
                 };
                 match said {
                     Ok(()) => assert!(expected.is_empty(), "{access:?} races with {expected:?}"),
@@ -157,12 +157,12 @@ fn many_readers_are_all_remembered() {
     races.begin();
     let alone = |_, _| false;
     for thread in 0..40 {
-        let moment = Moment { thread, time: 1 };
-        races.access(MEMORY, 8, AccessKind::Read, moment, alone, calls).unwrap();
+        let epoch = Epoch { thread, time: 1 };
+        races.access(MEMORY, 8, AccessKind::Read, epoch, alone, calls).unwrap();
     }
     for unknown in 0..40 {
         let knows_others = |thread, _| thread != unknown;
-        let writer = Moment { thread: 99, time: 1 };
+        let writer = Epoch { thread: 99, time: 1 };
         let found = races.access(MEMORY, 8, AccessKind::Write, writer, knows_others, calls);
         assert_eq!(found.unwrap_err().access.thread, unknown);
     }
@@ -172,7 +172,7 @@ fn many_readers_are_all_remembered() {
 fn times_begin_anew_before_they_run_out() {
     let mut races = Races::default();
     let access = |races: &mut Races, thread, time| {
-        races.access(MEMORY, 8, AccessKind::Write, Moment { thread, time }, |_, _| false, calls)
+        races.access(MEMORY, 8, AccessKind::Write, Epoch { thread, time }, |_, _| false, calls)
     };
     for _ in 0..10 {
         races.begin();
@@ -187,12 +187,12 @@ fn what_is_forgotten_races_with_nothing() {
     races.begin();
     let alone = |_, _| false;
     let read = |races: &mut Races, thread, calls: Calls| {
-        let moment = Moment { thread, time: 1 };
-        races.access(MEMORY, 8, AccessKind::Read, moment, alone, || calls).unwrap();
+        let epoch = Epoch { thread, time: 1 };
+        races.access(MEMORY, 8, AccessKind::Read, epoch, alone, || calls).unwrap();
     };
     // More than a place has room for, by two pieces of code.
     (0..10).for_each(|thread| read(&mut races, thread, [1 + u32::from(thread) % 2, 0, 0, 0]));
-    let writer = Moment { thread: 99, time: 1 };
+    let writer = Epoch { thread: 99, time: 1 };
     let mut met = Vec::new();
     while let Err(earlier) = races.access(MEMORY, 8, AccessKind::Write, writer, alone, calls) {
         met.push(earlier.access.thread);

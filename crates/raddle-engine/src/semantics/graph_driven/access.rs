@@ -1,6 +1,6 @@
-//! Atomic accesses of an execution that follows a graph.
+//! Atomic accesses of graph-driven executions.
 
-use super::refcounts::{count_apart, is_alone};
+use super::refcounts::{count_abstractly, is_sole_reference};
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::graph::event::{Access, NONE};
@@ -13,36 +13,36 @@ use crate::semantics::enter;
 use crate::site::Site;
 use crate::trace::Action;
 
-/// The word at which a thread parks: somebody has woken the thread, or will find it parked.
+/// Values of the futex at which a thread parks: a wake-up is pending, or the thread is parked.
 pub(super) const NOTIFIED: u32 = 1;
 pub(super) const PARKED: u32 = u32::MAX;
 
-/// An access to memory; returns what it reads.
+/// An access to memory; returns the value that it reads.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 pub(super) unsafe fn access<T: Int>(
     engine: *mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     access: Access,
     order: Order,
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            if size_of::<T>() == size_of::<usize>() && engine.is_count(place.addr()) {
-                // What the user marked may have other handles than those that are counted.
-                let alone = !engine.is_marked_count(place.addr()) && is_alone(place.addr());
+            if size_of::<T>() == size_of::<usize>() && engine.is_count(location.addr()) {
+                // A count that the user marked may not count all references.
+                let alone = !engine.is_marked_count(location.addr()) && is_sole_reference(location.addr());
                 let purpose = Purpose::Inspect { alone };
-                if engine.counting(place.addr(), purpose) == Counting::Abstract {
-                    return count_apart(engine, place, access, order, Site::RefCountDown);
+                if engine.counting(location.addr(), purpose) == Counting::Abstract {
+                    return count_abstractly(engine, location, access, order, Site::RefCountDown);
                 }
             }
-            if size_of::<T>() == size_of::<u32>() && engine.is_shared_lock(place.addr()) {
-                engine.locking(place.addr(), LockUse::Inspect);
+            if size_of::<T>() == size_of::<u32>() && engine.is_shared_lock(location.addr()) {
+                engine.locking(location.addr(), LockUse::Inspect);
             }
-            access_and_check(engine, caller, place, access, order)
+            access_and_check(engine, caller, location, access, order)
         })
     }
 }
@@ -50,28 +50,28 @@ pub(super) unsafe fn access<T: Int>(
 pub(super) unsafe fn access_and_check<T: Int>(
     engine: &mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     access: Access,
     order: Order,
 ) -> T {
-    // Others call before this one goes round.
+    // The registers are overwritten by the callbacks of other threads.
     engine.current().registers = GLOBAL.registers.get();
     let kind = if access.reads_only() { AccessKind::AtomicRead } else { AccessKind::AtomicWrite };
-    engine.reach(place_of(place), kind);
+    engine.reach(location_of(location), kind);
     // SAFETY: the caller's.
-    let read = unsafe { access_within(engine, caller.pc, place, access, order) };
-    engine.accessed_along_graph(place_of(place), caller);
+    let read = unsafe { access_within(engine, caller.pc, location, access, order) };
+    engine.accessed_along_graph(location_of(location), caller);
     read
 }
 
-/// [`access`] to memory that is there and that nothing races for.
+/// [`access`] without the checks for freed memory and races.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 pub(super) unsafe fn access_within<T: Int>(
     engine: &mut Engine,
     pc: usize,
-    place: *mut T,
+    location: *mut T,
     access: Access,
     order: Order,
 ) -> T {
@@ -81,25 +81,25 @@ pub(super) unsafe fn access_within<T: Int>(
     }
     // SAFETY: the caller's.
     unsafe {
-        let location = || {
-            let value = Some(place.read_volatile().widen() as u64);
-            Some(Location { address: place.addr(), size: size_of::<T>() as u8, value })
+        let at = || {
+            let value = Some(location.read_volatile().widen() as u64);
+            Some(Location { address: location.addr(), size: size_of::<T>() as u8, value })
         };
-        let (read, write) = engine.take_step(access, order, location, NONE, pc);
-        let held = place.read_volatile();
+        let (read, write) = engine.take_step(access, order, at, NONE, pc);
+        let held = location.read_volatile();
         if let Some(value) = write {
-            place.write_volatile(T::narrow(value.into()));
+            location.write_volatile(T::narrow(value.into()));
         }
         let read = T::narrow(read.into());
-        let newest = if matches!(access, Access::Store(_)) { place.read_volatile() } else { held };
-        engine.record(|| action(place, access, order, read, newest));
+        let newest = if matches!(access, Access::Store(_)) { location.read_volatile() } else { held };
+        engine.record(|| action(location, access, order, read, newest));
         read
     }
 }
 
-/// What to record of an access that read `read`, when memory held `newest` (for a store: holds then).
-pub(super) fn action<T: Int>(place: *const T, access: Access, order: Order, read: T, newest: T) -> Action {
-    let (address, size) = (place.addr(), size_of::<T>() as u8);
+/// The action to record. The access read `read` when memory held `newest`; for a store, memory holds `newest` after it.
+pub(super) fn action<T: Int>(location: *const T, access: Access, order: Order, read: T, newest: T) -> Action {
+    let (address, size) = (location.addr(), size_of::<T>() as u8);
     let (value, newest) = (read.widen(), newest.widen());
     let written = || access.writes(value as u64, size).map_or(0, u128::from);
     match access {
@@ -115,7 +115,7 @@ pub(super) fn action<T: Int>(place: *const T, access: Access, order: Order, read
             let (expected, new) = (expected.into(), new.into());
             Action::Cas { address, size, order, expected, new, read: value, newest }
         }
-        // A lock is taken when it is free, so nothing newer matters.
+        // A lock is taken when it is free, so it reads the newest value.
         _ => {
             Action::Cas { address, size, order, expected: value, new: written(), read: value, newest: value }
         }
@@ -123,6 +123,6 @@ pub(super) fn action<T: Int>(place: *const T, access: Access, order: Order, read
 }
 
 #[inline(always)]
-pub(super) fn place_of<T>(location: *const T) -> MemoryLocation {
+pub(super) fn location_of<T>(location: *const T) -> MemoryLocation {
     MemoryLocation { address: location.addr(), size: size_of::<T>() as u8 }
 }

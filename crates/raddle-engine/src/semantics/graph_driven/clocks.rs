@@ -1,5 +1,5 @@
-//! Clocks beside an execution graph, for the race detector: graphs do not contain all that orders accesses, such as abstract reference
-//! counts.
+//! Clocks beside an execution graph, for the race detector: graphs do not contain everything that orders accesses, such
+//! as abstract reference counts.
 
 use crate::detect::fault::AccessKind;
 use crate::execution::{Engine, Exploration, sites};
@@ -8,7 +8,7 @@ use crate::location_table::MemoryLocation;
 use crate::op::Caller;
 
 impl Engine {
-    /// The current thread has made an event of an execution graph.
+    /// Updates the clocks for an event that the current thread has added to the graph.
     pub(super) fn follow_clocks(&mut self, id: EventId) {
         let Exploration { detector: Some(detector), checker: Some(checker), .. } = &mut self.exploration
         else {
@@ -19,8 +19,8 @@ impl Engine {
         }
     }
 
-    /// The current thread has made an atomic access that is the latest event of an execution graph.
-    pub(crate) fn accessed_along_graph(&mut self, place: MemoryLocation, caller: Caller) {
+    /// Checks the latest event of the graph, an atomic access of the current thread, for races.
+    pub(crate) fn accessed_along_graph(&mut self, location: MemoryLocation, caller: Caller) {
         let Some((event, time)) = self.exploration.detector.as_ref().and_then(|detector| detector.latest())
         else {
             return;
@@ -28,6 +28,6 @@ impl Engine {
         let kind = if event.written.is_some() { AccessKind::AtomicWrite } else { AccessKind::AtomicRead };
         // SAFETY: instrumented code has frame pointers.
         let site = unsafe { sites::of(caller.pc, caller.fp) };
-        self.accessed(place, site, kind, caller, time);
+        self.accessed(location, site, kind, caller, time);
     }
 }

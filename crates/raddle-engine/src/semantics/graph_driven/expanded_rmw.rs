@@ -1,9 +1,9 @@
-//! Read-modify-writes that the compiler has expanded into loops, along an execution graph.
+//! Read-modify-writes that the compiler expanded into loops, in graph-driven executions.
 //!
-//! The loop reads without asking, and then tries to exchange what it has read for what the operation makes of that, until it
-//! succeeds. The graph wants one event, and what it writes for whatever it reads. So the loop is asked what it makes of a few
-//! values, by telling it that its attempts found those; that says which operation it is. Then the event is made, and the loop
-//! ends with what that read.
+//! The loop reads without a callback, and then tries to exchange the value for the result of the operation, until it
+//! succeeds. The graph needs one event, with the value it writes for any value it reads. So the loop is first probed:
+//! it is told that its attempts found certain values, and the results identify the operation. Then the event is made,
+//! and the loop ends with the value that the event read.
 
 use super::access;
 use crate::execution::Engine;
@@ -13,20 +13,20 @@ use crate::outcome::Outcome;
 use crate::semantics::enter;
 use crate::thread::{Expansion, VALUES};
 
-/// Values of a size of which no two operations make the same, unless they do so of every value.
+/// Values on which any two operations differ, unless they are equal on all values.
 fn values(bits: u32) -> [u128; VALUES] {
     let ones = u128::MAX >> (128 - bits);
     [0, ones, ones >> 1, !(ones >> 1) & ones]
 }
 
-/// An attempt to exchange `expected` for `new`; returns what the loop is to take for the value before.
+/// An attempt to exchange `expected` for `new`. Returns the old value for the loop.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 pub(super) unsafe fn attempt<T: Int>(
     engine: *mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     [expected, new]: [T; 2],
     order: Order,
 ) -> T {
@@ -55,7 +55,7 @@ pub(super) unsafe fn attempt<T: Int>(
         };
         (*engine).current().expansion = Expansion::None;
         let step = Access::Rmw(op, operand.widen() as u64);
-        let read = access::access(engine, caller, place, step, order);
+        let read = access::access(engine, caller, location, step, order);
         if read != expected {
             (*engine).current().expansion = Expansion::Made(read.widen());
         }
@@ -63,7 +63,7 @@ pub(super) unsafe fn attempt<T: Int>(
     }
 }
 
-/// The operation that makes these results of the values, and its operand.
+/// The operation with these results for the values, and its operand.
 fn operation<T: Int>(values: [u128; VALUES], results: [u128; VALUES]) -> Option<(Rmw, T)> {
     let fits = |op, operand: T| {
         values

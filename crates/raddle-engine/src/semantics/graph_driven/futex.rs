@@ -1,4 +1,4 @@
-//! Futexes along an execution graph. The queue of those who wait at an address is a synthetic location: one thread at a time may
+//! Futexes of graph-driven executions. The queue of waiting threads is a synthetic location: one thread at a time may
 //! change the queue, as in the kernel.
 
 use super::synthetic::SyntheticLocation;
@@ -6,22 +6,22 @@ use crate::execution::Engine;
 use crate::graph::event::{Access, NONE};
 use crate::model_checker::Location;
 use crate::op::{Order, Rmw};
-use crate::thread::{State, Wake};
+use crate::thread::{ThreadStatus, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// A futex wait.
 pub(super) fn futex_wait(
     engine: &mut Engine,
-    place: *const u32,
+    word: *const u32,
     expected: u32,
     mask: u32,
     deadline: Option<u64>,
 ) -> Option<Wake> {
-    let address = place.addr();
+    let address = word.addr();
     lock_queue(engine, address);
     let location = || {
         // SAFETY: the caller waits at this word.
-        let value = unsafe { place.read_volatile() };
+        let value = unsafe { word.read_volatile() };
         Some(Location { address, size: 4, value: Some(value.into()) })
     };
     let (value, _) = engine.take_step(Access::Load, Order::Acquire, location, NONE, 0);
@@ -47,7 +47,7 @@ pub(super) fn futex_wait(
         if let Some(deadline) = deadline {
             engine.execution.clock.sleep(me, deadline);
         }
-        engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
+        engine.block(ThreadStatus::Futex { address, mask }, SwitchReason::Blocked);
     }
     let wake = engine.current().wake;
     match wake {
@@ -61,15 +61,14 @@ pub(super) fn futex_wait(
     Some(wake)
 }
 
-/// Before something is done to the queue of those who wait at an address: one thread at a time may, as in the kernel. Threads that
-/// it wakes go on after this event.
+/// Locks the queue of a futex. Threads that the current one wakes go on after this event.
 fn lock_queue(engine: &mut Engine, address: usize) -> u32 {
-    engine.take_shared_step(SyntheticLocation::Queue(address), Access::Lock(1))
+    engine.take_synthetic_step(SyntheticLocation::Queue(address), Access::Lock(1))
 }
 
-/// The queue is as it is to be.
+/// Unlocks the queue of a futex.
 fn unlock_queue(engine: &mut Engine, address: usize) {
-    engine.take_shared_step(SyntheticLocation::Queue(address), Access::Rmw(Rmw::Swap, 0));
+    engine.take_synthetic_step(SyntheticLocation::Queue(address), Access::Rmw(Rmw::Swap, 0));
 }
 
 /// Wakes up to `count` threads; returns how many.
@@ -78,11 +77,11 @@ pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -
     let mut woken = engine.wake_waiters(address, count, mask);
     let number = woken.len() as u32;
     if engine.exploration.trace.is_none() {
-        // The step that follows may return several times, in as many executions.
+        // The step that follows may return several times, once per execution, and would free the memory as often.
         woken = Vec::new();
     }
     unlock_queue(engine, address);
-    engine.remember_unseen_synchronisation();
+    engine.acquire_uninstrumented();
     engine.record(|| Action::Wake { address, woken });
     number
 }

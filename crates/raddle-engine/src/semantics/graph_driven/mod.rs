@@ -1,9 +1,9 @@
 //! Executions driven by an execution graph: the exhaustive search.
 //!
-//! An execution follows the graph that the [model checker](crate::model_checker) gives it. Where the graph ends, the execution adds
-//! events, each in the way that is always consistent; the model checker pushes all other ways on its work list. Threads pause before
-//! each event, but the graph says who goes on, and which write a read reads from. Memory holds the newest value of each
-//! location, for plain accesses and code that is not instrumented.
+//! An execution follows the graph that the [model checker](crate::model_checker) gives it. Beyond the end of the graph,
+//! each event is added as a maximal extension, and the model checker pushes its alternatives on the work list. Threads
+//! pause before each event, but the graph determines the next thread and the write that a read reads from. Memory holds
+//! the newest value of each location, for plain accesses and uninstrumented code.
 //!
 //! | module | operations |
 //! |---|---|
@@ -44,10 +44,10 @@ use crate::op::{Caller, Int, Order, Rmw, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::schedule::Schedule;
 use crate::site::Site;
-use crate::thread::{Start, State, Wake};
+use crate::thread::{Start, ThreadStatus, Wake};
 use crate::trace::{Action, Links};
 
-/// Executions that follow an execution graph.
+/// Graph-driven executions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GraphDriven;
 
@@ -65,8 +65,8 @@ impl Semantics for GraphDriven {
         }
     }
 
-    /// Those in the program, where all that the memory model allows is asked for. Otherwise a failure is sequentially consistent if
-    /// the success is, because that is what compilers make of it, on every machine.
+    /// The orders in the program, if the memory model is followed strictly. Otherwise a failure is sequentially
+    /// consistent if the success is, because compilers implement it so on every machine.
     #[inline]
     fn exchange_orders(engine: &Engine, [success, failure]: [Order; 2]) -> [Order; 2] {
         match success == Order::SeqCst && !engine.exploration.limits.to_the_letter {
@@ -82,7 +82,7 @@ impl Semantics for GraphDriven {
             if !refcounts::is_part_of_drop(engine, caller, order) {
                 enter(engine, |engine| take_fence(engine, order));
             }
-            unobserved::remember(engine, |engine| engine.remember_fence(order));
+            unobserved::with_clocks(engine, |engine| engine.synchronise_fence(order));
         }
     }
 
@@ -93,8 +93,8 @@ impl Semantics for GraphDriven {
             if order == Order::SeqCst {
                 enter(engine, |engine| take_fence(engine, order));
             }
-            if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
-                enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+            if (*engine).keeps_clocks() && order == Order::SeqCst && (*engine).current().last_was_sc_rmw {
+                enter(engine, |engine| engine.synchronise_fence(Order::SeqCst));
             }
         }
     }
@@ -126,11 +126,11 @@ impl Semantics for GraphDriven {
     }
 
     fn detach(engine: &mut Engine, thread: ThreadId) {
-        threads::give_up_handle(engine, thread);
+        threads::drop_result_handle(engine, thread);
     }
 
     fn panics(engine: &mut Engine) {
-        engine.note_act();
+        engine.observe_drop();
     }
 
     unsafe fn futex_wait(
@@ -184,17 +184,17 @@ impl Semantics for GraphDriven {
         engine.count_step();
         engine.current().spin_detector.yielded();
         if engine.exploration.limits.prove_spins {
-            // A thread that yields may be waiting for those who then go on: that is to be seen.
+            // A thread that yields may wait for the threads that then run: rescheduling shows that.
             engine.reschedule();
         }
     }
 
-    /// A thread that sleeps may be late, and so may the others. But people take it that after a long sleep the others have done what
-    /// they could: where other searches follow, that is left to them.
+    /// A sleep orders nothing: the thread may be late, and so may the others. But programmers expect that after a long
+    /// sleep the others have done what they could: where other strategies follow, such programs are left to them.
     fn sleep_until(engine: &mut Engine, deadline: u64) {
         let me = engine.current_id();
         let ns = deadline.saturating_sub(engine.time());
-        let is_long = !engine.execution.clock.may_hold_up_for(ns);
+        let is_long = !engine.execution.clock.may_delay_for(ns);
         if !engine.exploration.limits.to_the_letter && engine.execution.alive > 1 && is_long {
             engine.stop(Outcome::Unsupported { thread: me });
         }
@@ -211,16 +211,16 @@ impl Semantics for GraphDriven {
 
     fn begin_operation(engine: &mut Engine, me: usize, threads: usize, _: bool) -> Option<u32> {
         if engine.explores_time() {
-            return engine.look_at_others(me, threads);
+            return engine.read_completions(me, threads);
         }
-        // A thread that does the same again does not wait.
+        // A thread that begins the same operation again does not spin.
         engine.current().spin_detector.reset();
         None
     }
 
     fn end_operation(engine: &mut Engine, me: usize, threads: usize, completed: u32) -> Option<u32> {
         let is_event = engine.explores_time() && threads > 1;
-        is_event.then(|| engine.tell_others(me, completed))
+        is_event.then(|| engine.complete_operation(me, completed))
     }
 
     unsafe fn signal(engine: &mut Engine, waker: *mut u32) -> bool {
@@ -254,7 +254,7 @@ impl Semantics for GraphDriven {
         engine.next_along_graph()
     }
 
-    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry. Failures are failures.
+    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry. Failures stay failures.
     fn validate(engine: &mut Engine) {
         if engine.execution.outcome != Some(Outcome::Passed) {
             return;
@@ -267,7 +267,7 @@ impl Semantics for GraphDriven {
             execution.outcome = Some(Outcome::Discarded(Discarded::Restart));
             return;
         }
-        let ended = threads.iter().filter(|thread| thread.state == State::Finished);
+        let ended = threads.iter().filter(|thread| thread.status == ThreadStatus::Finished);
         if let Some(thread) =
             ended.map(|thread| thread.id).find(|&thread| checker.ended_before_symmetric_predecessor(thread))
         {
@@ -293,7 +293,7 @@ impl Semantics for GraphDriven {
             | Wait { address, .. } => checker.rf_and_co(me, *address),
             _ => None,
         };
-        // Where races are looked for, clocks are kept beside the graph.
+        // The race detector keeps clocks beside the graph.
         let moment = match engine.exploration.detector {
             None => checker.timestamp(me),
             Some(_) => engine.moment_by_clocks(action),
@@ -344,8 +344,8 @@ unsafe fn load<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
             }
             _ if (*engine).is_trusted(site) => location.read_volatile(),
             Site::ExpandedRmw => location.read_volatile(),
-            // The lock is free for all that std is to know: the exchange that follows waits until it is.
-            _ if rwlocks::is_taken_at(site) => T::narrow(0),
+            // std is shown a free lock: the exchange that follows waits until it is free.
+            _ if rwlocks::is_lock_attempt(site) => T::narrow(0),
             _ => access::access(engine, caller, location, Access::Load, order),
         }
     }
@@ -377,7 +377,7 @@ unsafe fn read_modify_write<T: Int>(engine: *mut Engine, op: AtomicOp<T>, rmw: R
             threads::count_handle(engine, &op, rmw);
             return unobserved::access(engine, op);
         }
-        if rwlocks::is_given_back(engine, location, op.label()) {
+        if rwlocks::is_unlock(engine, location, op.label()) {
             let read = rwlocks::unlock(engine, caller, location.cast(), op.label(), order);
             return T::narrow(read.into());
         }
@@ -404,7 +404,7 @@ unsafe fn compare_exchange<T: Int>(engine: *mut Engine, op: AtomicOp<T>, expecte
         if site == Site::ExpandedRmw {
             return expanded_rmw::attempt(engine, caller, location, [expected, new], order);
         }
-        if rwlocks::is_taken_at(site) {
+        if rwlocks::is_lock_attempt(site) {
             let shared = new.widen() == 1;
             if site == Site::RwLockTry {
                 let read = rwlocks::try_lock(engine, caller, location.cast(), shared, order);

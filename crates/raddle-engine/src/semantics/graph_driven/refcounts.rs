@@ -1,5 +1,5 @@
-//! Accesses to reference counts along an execution graph: abstract where nobody can tell, decrements where the order of drops
-//! matters, precise where the count is read (see [`crate::model_checker`]).
+//! Accesses to reference counts in graph-driven executions: abstract where no thread can tell, decrements where the
+//! order of drops matters, precise where the count is read (see [`crate::model_checker`]).
 
 use std::ops::Range;
 
@@ -15,31 +15,31 @@ use crate::semantics::enter;
 use crate::semantics::unobserved::{access_of, reach};
 use crate::site::Site;
 
-/// An access to a count of references by the code that counts; returns what it reads.
+/// An access to a reference count by the code that counts; returns the value that it reads.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 pub(super) unsafe fn count<T: Int>(
     engine: *mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     access: Access,
     order: Order,
     site: Site,
 ) -> T {
     // SAFETY: the caller's.
-    unsafe { count_handles(engine, caller, place, access, order, site, false) }
+    unsafe { count_references(engine, caller, location, access, order, site, false) }
 }
 
-/// An access to memory by code that the user says counts references; returns what it reads. Only what `Arc` would do is taken for
-/// counting: a handle more without order, and one less that releases what was done with it, of a count that ends at 0.
+/// An access by code that the user marked as counting references; returns the value that it reads. Only accesses that
+/// `Arc` would make count: a relaxed increment, and a decrement that releases, of a count that ends at 0.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 pub(super) unsafe fn count_marked<T: Int>(
     engine: *mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     step: Access,
     order: Order,
 ) -> T {
@@ -49,43 +49,45 @@ pub(super) unsafe fn count_marked<T: Int>(
             _ if size_of::<T>() != size_of::<usize>() => None,
             (Access::Rmw(Rmw::Add, 1), Order::Relaxed) => Some(Site::RefCountUp),
             (Access::Rmw(Rmw::Sub, 1), Order::Release | Order::AcqRel)
-                if place.read_volatile().widen() != 0 =>
+                if location.read_volatile().widen() != 0 =>
             {
                 Some(Site::RefCountDown)
             }
             _ => None,
         };
         match site {
-            Some(site) => count_handles(engine, caller, place, step, order, site, true),
-            None => access(engine, caller, place, step, order),
+            Some(site) => count_references(engine, caller, location, step, order, site, true),
+            None => access(engine, caller, location, step, order),
         }
     }
 }
 
-/// A load by code that the user says counts references; returns what it reads. Whoever has given up the last handle may read the
-/// count instead of using a fence.
+/// A load by code that the user marked as counting references; returns the value that it reads. The thread that dropped
+/// the last reference may read the count instead of using a fence.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 pub(super) unsafe fn load_marked<T: Int>(
     engine: *mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     order: Order,
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
         match &mut (*engine).current().dropping {
-            Some(dropping) if dropping.count == place.addr() => {
+            Some(dropping) if dropping.count == location.addr() => {
                 dropping.acquired |= order.acquires();
-                enter(engine, |engine| count_apart(engine, place, Access::Load, order, Site::RefCountUp))
+                enter(engine, |engine| {
+                    count_abstractly(engine, location, Access::Load, order, Site::RefCountUp)
+                })
             }
-            _ => access(engine, caller, place, Access::Load, order),
+            _ => access(engine, caller, location, Access::Load, order),
         }
     }
 }
 
-/// Whether a fence belongs to the end of a handle, which is more than a fence.
+/// Whether a fence belongs to the drop of a reference, which is no event of its own.
 ///
 /// # Safety
 /// As for the functions of [`super`].
@@ -101,17 +103,17 @@ pub(super) unsafe fn is_part_of_drop(engine: *mut Engine, caller: Caller, order:
                 }
                 _ => false,
             },
-            // What threads do with their own data is ordered by other events.
+            // Bookkeeping of threads is ordered by other events.
             Site::ThreadBookkeeping => true,
-            site => site.counts_references() && !thread.counted_exactly,
+            site => site.counts_references() && !thread.counted_precisely,
         }
     }
 }
 
-unsafe fn count_handles<T: Int>(
+unsafe fn count_references<T: Int>(
     engine: *mut Engine,
     caller: Caller,
-    place: *mut T,
+    location: *mut T,
     access: Access,
     order: Order,
     site: Site,
@@ -119,39 +121,40 @@ unsafe fn count_handles<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        reach(engine, place);
+        reach(engine, location);
         enter(engine, |engine| {
-            let count = place.addr();
+            let count = location.addr();
             if marked {
                 engine.mark_count(count);
             }
-            let gives_up = site == Site::RefCountDown;
-            let purpose = if gives_up { Purpose::DropStrong } else { Purpose::Adjust };
+            let is_decrement = site == Site::RefCountDown;
+            let purpose = if is_decrement { Purpose::DropStrong } else { Purpose::Adjust };
             let counting = engine.counting(count, purpose);
-            engine.current().counted_exactly = counting == Counting::Precise;
+            engine.current().counted_precisely = counting == Counting::Precise;
             let mut event = None;
             match counting {
-                Counting::Precise => return access_and_check(engine, caller, place, access, order),
+                Counting::Precise => return access_and_check(engine, caller, location, access, order),
                 Counting::Decrement => {
-                    event = Some(engine.take_shared_step(SyntheticLocation::Drops(count), Access::Decrement))
+                    event =
+                        Some(engine.take_synthetic_step(SyntheticLocation::Drops(count), Access::Decrement))
                 }
-                // It would be an event if ends of handles were.
-                Counting::Abstract if gives_up => engine.note_act(),
+                // The decrement would be an event if decrements were.
+                Counting::Abstract if is_decrement => engine.observe_drop(),
                 Counting::Abstract => {}
             }
-            let is_last = place.read_volatile().widen() == 1;
-            // Only the last one knows that others came before it.
+            let is_last = location.read_volatile().widen() == 1;
+            // Only the last decrement synchronizes with the others.
             let acquires = order.acquires() && is_last;
-            let order_apart = if order == Order::AcqRel && !is_last { Order::Release } else { order };
-            let read = count_apart(engine, place, access, order_apart, site);
-            if gives_up && is_last {
+            let abstract_order = if order == Order::AcqRel && !is_last { Order::Release } else { order };
+            let read = count_abstractly(engine, location, access, abstract_order, site);
+            if is_decrement && is_last {
                 engine.current().dropping =
                     Some(FinalDrop { count, event, acquired: !marked || acquires, of_thread: false });
                 if marked {
-                    engine.note_last_of_marked(count);
+                    engine.reach_zero_of_marked(count);
                 }
             } else if site == Site::WeakCountDown {
-                // The memory is let go of when the value has been dropped, whose handles are counted before it.
+                // The memory is released when the value has been dropped; the strong count lies before the weak one.
                 let strong = count - size_of::<T>();
                 if engine.current().dropping.is_some_and(|dropping| dropping.count == strong) {
                     engine.current().dropping = None;
@@ -165,8 +168,8 @@ unsafe fn count_handles<T: Int>(
     }
 }
 
-/// Whether the handle that is counted at the address is the only one: there are no others, nor weak ones.
-pub(super) fn is_alone(count: usize) -> bool {
+/// Whether the reference counted at the address is the only one, strong or weak.
+pub(super) fn is_sole_reference(count: usize) -> bool {
     const LOCKED: usize = usize::MAX;
     heap::block_of(count).is_some_and(|block| {
         block.start == count && block.size >= 2 * size_of::<usize>() && {
@@ -178,41 +181,41 @@ pub(super) fn is_alone(count: usize) -> bool {
     })
 }
 
-/// An access to a count that is no event, or whose event has been made.
-pub(super) unsafe fn count_apart<T: Int>(
+/// An access to a reference count that is no event, or whose event has been made.
+pub(super) unsafe fn count_abstractly<T: Int>(
     engine: &mut Engine,
-    place: *mut T,
+    location: *mut T,
     access: Access,
     order: Order,
     site: Site,
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        let read = place.read_volatile();
+        let read = location.read_volatile();
         let written = access.writes(read.widen() as u64, size_of::<T>() as u8);
         if let Some(written) = written {
-            place.write_volatile(T::narrow(written.into()));
+            location.write_volatile(T::narrow(written.into()));
         }
-        if engine.remembers() {
+        if engine.keeps_clocks() {
             let order = match access {
                 Access::Cas { failure, .. } if written.is_none() => failure,
                 _ => order,
             };
-            let remembered = access_of(engine, site, place, order, read);
+            let access_to_history = access_of(engine, site, location, order, read);
             match written {
-                Some(written) => engine.remember_rmw(remembered, written.into()),
-                None => _ = engine.remember_load(remembered),
+                Some(written) => engine.rmw_in_history(access_to_history, written.into()),
+                None => _ = engine.load_from_history(access_to_history),
             }
         }
         if site == Site::RefCountDown {
-            engine.record(|| action(place, access, order, read, read));
+            engine.record(|| action(location, access, order, read, read));
         }
         read
     }
 }
 
 impl Engine {
-    /// How the current thread is to access a count of references.
+    /// The abstraction by which the current thread accesses a reference count.
     pub(crate) fn counting(&mut self, count: usize, purpose: Purpose) -> Counting {
         let (thread, drops) = (self.execution.current, SyntheticLocation::Drops(count).address());
         match self.checker().counting(thread, count, drops, purpose) {
@@ -221,29 +224,29 @@ impl Engine {
         }
     }
 
-    /// Whether references are counted here.
+    /// Whether the address holds a reference count.
     pub(crate) fn is_count(&mut self, address: usize) -> bool {
         self.checker().is_refcount(address)
     }
 
-    /// The current thread counts handles here, by code that the user marked.
+    /// Marks a reference count of code that the user marked.
     pub(crate) fn mark_count(&mut self, count: usize) {
         if self.checker().mark_user_refcount(count).is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
-    /// Whether handles are counted here by code that the user marked.
+    /// Whether the reference count belongs to code that the user marked.
     pub(crate) fn is_marked_count(&mut self, count: usize) -> bool {
         self.checker().is_user_refcount(count)
     }
 
-    /// The last handle is given up that is counted here, by code that the user marked.
-    pub(crate) fn note_last_of_marked(&mut self, count: usize) {
+    /// A reference count of code that the user marked has reached zero.
+    pub(crate) fn reach_zero_of_marked(&mut self, count: usize) {
         self.checker().user_refcount_reached_zero(count);
     }
 
-    /// Memory is freed, and with it what the user marked as counts whose last handle was given up.
+    /// Ends the marked reference counts in freed memory that have reached zero.
     pub(super) fn end_marked_counts(&mut self, memory: &Range<usize>) {
         while let Some(count) = self.checker().take_user_refcount(memory) {
             self.end_counts(count, count);
@@ -255,14 +258,14 @@ impl Engine {
         }
     }
 
-    /// The handles that were counted at these addresses are gone, and so is the memory.
+    /// Ends the reference counts at these addresses: the memory is freed.
     pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
         self.checker().end_refcounts([strong, weak], SyntheticLocation::Drops(strong).address());
     }
 
-    /// The current thread does something that others can notice: if it is dropping a value, it matters that it does.
+    /// The current thread has an effect that others can observe: if it is dropping a value, the drop has an effect.
     #[inline]
-    pub(crate) fn note_act(&mut self) {
+    pub(crate) fn observe_drop(&mut self) {
         if let Some(dropping) = self.current().dropping.take()
             && self.checker().drop_has_effect(dropping).is_err()
         {

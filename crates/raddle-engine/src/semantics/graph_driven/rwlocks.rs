@@ -1,7 +1,7 @@
-//! Locks of `std::sync::RwLock` along an execution graph: each is taken and given back in one step, as far as others can tell (see
-//! [`crate::model_checker`]).
+//! Locks of `std::sync::RwLock` in graph-driven executions: each is taken and given back in one step, as far as other
+//! threads can tell (see [`crate::model_checker`]).
 
-use super::access::{access_and_check, access_within, place_of};
+use super::access::{access_and_check, access_within, location_of};
 use super::synthetic::SyntheticLocation;
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
@@ -14,18 +14,18 @@ use crate::site::Site;
 use crate::thread::Hold;
 use crate::trace::Action;
 
-/// What unlocking adds to the word.
+/// The addends of unlocking and of downgrading.
 const UNLOCK_SHARED: u32 = 1u32.wrapping_neg();
 const UNLOCK_ALONE: u32 = (RWLOCK_HOLDERS as u32).wrapping_neg();
 const DOWNGRADE: u32 = UNLOCK_ALONE.wrapping_add(1);
 
-/// Whether an access there is part of taking a lock.
+/// Whether the site is part of locking a `RwLock`.
 #[inline(always)]
-pub(super) fn is_taken_at(site: Site) -> bool {
+pub(super) fn is_lock_attempt(site: Site) -> bool {
     matches!(site, Site::RwLockWait | Site::RwLockTry)
 }
 
-/// The current thread locks, when it can.
+/// Locks the `RwLock` for the current thread, when it can.
 ///
 /// # Safety
 /// As for the functions of [`super`], and `word` must be that of a lock.
@@ -33,7 +33,7 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
     // SAFETY: the caller's.
     unsafe {
         enter(engine, |engine| {
-            engine.reach(place_of(word), AccessKind::AtomicWrite);
+            engine.reach(location_of(word), AccessKind::AtomicWrite);
             let lock = word.addr();
             let is_held = word.read_volatile() & RWLOCK_HOLDERS as u32 != 0;
             if !is_held {
@@ -46,12 +46,12 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
             let locking = engine.locking(lock, if shared { LockUse::Read } else { LockUse::Write });
             let mut hold = Hold::new(lock, shared, locking);
             close(engine, hold.gates.clone().map(|number| SyntheticLocation::Gate(lock, number)));
-            // Whoever reads already has the share.
+            // A thread that reads already has the share.
             let mine = |held: &Hold| held.lock == lock && held.shared && shared;
             if !engine.current().holds.iter().any(mine) {
                 close(engine, hold.shares.clone().map(|number| SyntheticLocation::Share(lock, number)));
             }
-            engine.reach(place_of(word), AccessKind::AtomicWrite);
+            engine.reach(location_of(word), AccessKind::AtomicWrite);
             match (locking.whole, shared) {
                 (true, true) => _ = access_and_check(engine, caller, word, Access::RwLockRead, order),
                 (true, false) => ask_alone(engine, caller, word, order),
@@ -69,7 +69,7 @@ pub(super) unsafe fn lock(engine: *mut Engine, caller: Caller, word: *mut u32, s
     }
 }
 
-/// The current thread tries to lock; returns what it finds there: nobody, if it succeeds.
+/// Tries to lock the `RwLock` for the current thread. Returns the holders in the word: none on success.
 ///
 /// # Safety
 /// As for [`lock`].
@@ -96,28 +96,28 @@ pub(super) unsafe fn try_lock(
     }
 }
 
-/// Whether the access is the end of a lock that the current thread holds.
+/// Whether the access unlocks or downgrades a lock that the current thread holds.
 ///
 /// # Safety
 /// As for the functions of [`super`].
 #[inline(always)]
-pub(super) unsafe fn is_given_back<T: Int>(engine: *mut Engine, place: *mut T, access: Access) -> bool {
+pub(super) unsafe fn is_unlock<T: Int>(engine: *mut Engine, location: *mut T, access: Access) -> bool {
     // SAFETY: the caller's.
     unsafe {
         let thread = (*engine).current();
-        if thread.holds.is_empty() || size_of::<T>() != 4 || !thread.holds_lock(place.addr()) {
+        if thread.holds.is_empty() || size_of::<T>() != 4 || !thread.holds_lock(location.addr()) {
             return false;
         }
-        let read = place.read_volatile().widen() as u32;
+        let read = location.read_volatile().widen() as u32;
         let is_held = read & RWLOCK_HOLDERS as u32 != 0;
         is_held && matches!(added(access), UNLOCK_SHARED | UNLOCK_ALONE | DOWNGRADE)
     }
 }
 
-/// The current thread unlocks, or goes on as a reader; returns what it finds there.
+/// Unlocks or downgrades a lock of the current thread. Returns the value of the word.
 ///
 /// # Safety
-/// As for [`lock`], and [`is_given_back`] must have said so.
+/// As for [`lock`], and [`is_unlock`] must have said so.
 pub(super) unsafe fn unlock(
     engine: *mut Engine,
     caller: Caller,
@@ -144,13 +144,13 @@ pub(super) unsafe fn unlock(
             let keeps = kept.as_ref().map_or(0..0, |kept| kept.shares.clone());
             engine.current().holds.extend(kept);
             let read = match hold.shares.is_empty() {
-                // std need not wake those who wait: they see what the word holds.
+                // std need not wake waiting threads: they await the word itself.
                 true => {
                     let unlock = Access::RwLockUnlock(added(access));
                     access_and_check(engine, caller, word, unlock, order) & RWLOCK_HOLDERS as u32
                 }
                 false => {
-                    engine.reach(place_of(word), AccessKind::AtomicWrite);
+                    engine.reach(location_of(word), AccessKind::AtomicWrite);
                     change(engine, caller, word, access, order)
                 }
             };
@@ -162,38 +162,38 @@ pub(super) unsafe fn unlock(
     }
 }
 
-/// Locks for writing. A writer that has to wait says so first, in the word, and whoever tries to read then fails, as in std.
+/// Locks for writing. A writer that must wait first sets a bit in the word, at which `try_read` fails, as in std.
 unsafe fn ask_alone(engine: &mut Engine, caller: Caller, word: *mut u32, order: Order) {
-    // SAFETY: the caller's. Both are made by the same instruction of the program, which does not go round.
+    // SAFETY: the caller's. Both steps belong to one instruction of the program, which is no spinloop.
     unsafe {
         if access_within(engine, 0, word, Access::RwLockRequestWrite, order) & RWLOCK_HOLDERS as u32 != 0 {
             access_within(engine, 0, word, Access::RwLockWriteAfterRequest, order);
         }
     }
-    engine.accessed_along_graph(place_of(word), caller);
+    engine.accessed_along_graph(location_of(word), caller);
 }
 
 fn close(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
-    all.for_each(|one| _ = engine.take_shared_step(one, Access::Lock(1)));
+    all.for_each(|one| _ = engine.take_synthetic_step(one, Access::Lock(1)));
 }
 
 fn open(engine: &mut Engine, all: impl Iterator<Item = SyntheticLocation>) {
-    all.for_each(|one| _ = engine.take_shared_step(one, Access::Rmw(Rmw::Swap, 0)));
+    all.for_each(|one| _ = engine.take_synthetic_step(one, Access::Rmw(Rmw::Swap, 0)));
 }
 
-/// What the access adds to a word.
+/// The addend of an access.
 fn added(access: Access) -> u32 {
     access.writes(0, 4).unwrap_or(0) as u32
 }
 
-/// Changes the word of a lock whose order is that of its shares.
+/// Changes the word of a split lock, whose order is that of its shares.
 unsafe fn change(engine: &mut Engine, caller: Caller, word: *mut u32, access: Access, order: Order) -> u32 {
     // SAFETY: the caller's.
     unsafe {
         let read = word.read_volatile();
         let written = access.writes(read.into(), 4).unwrap_or(read.into()) as u32;
         word.write_volatile(written);
-        engine.accessed_along_graph(place_of(word), caller);
+        engine.accessed_along_graph(location_of(word), caller);
         let address = word.addr();
         engine.record(|| {
             let (read, written) = (read.into(), written.into());
@@ -208,7 +208,8 @@ unsafe fn change(engine: &mut Engine, caller: Caller, word: *mut u32, access: Ac
     }
 }
 
-/// Nobody holds the lock in memory: whoever held one at its address never gave it back, and the lock is another.
+/// Forgets the holders of a lock whose word says that there are none: they never unlocked it, and another lock has its
+/// address.
 fn forget_holders(engine: &mut Engine, lock: usize) {
     let mut shares = 0;
     for thread in engine.threads.iter_mut() {
@@ -225,7 +226,7 @@ fn forget_holders(engine: &mut Engine, lock: usize) {
 }
 
 impl Engine {
-    /// How the current thread is to use a `RwLock`.
+    /// The abstraction by which the current thread uses a `RwLock`.
     pub(crate) fn locking(&mut self, lock: usize, purpose: LockUse) -> Locking {
         let thread = self.execution.current;
         match self.checker().locking(thread, lock, purpose) {
@@ -234,13 +235,13 @@ impl Engine {
         }
     }
 
-    /// Whether the word at the address is that of a `RwLock` which is accessed by shares.
+    /// Whether the address is that of a `RwLock` that is split into shares.
     #[inline]
     pub(crate) fn is_shared_lock(&mut self, address: usize) -> bool {
         self.checker().is_split_rwlock(address)
     }
 
-    /// The first so many shares of the `RwLock` and their gates are those of another from now on, at the same address.
+    /// Replaces the first `shares` shares of a `RwLock` and their gates by those of another lock at the same address.
     pub(crate) fn renew_lock(&mut self, lock: usize, shares: u16) {
         for number in 0..shares {
             self.checker().begin_generation(SyntheticLocation::Share(lock, number).address());

@@ -1,26 +1,26 @@
-//! Who goes on along an execution graph.
+//! The next thread of graph-driven executions.
 
 use super::synthetic::SyntheticLocation;
 use crate::execution::Engine;
 use crate::model_checker::BlockedSpinners;
 use crate::op::{Pending, ThreadId};
 use crate::outcome::{Discarded, Outcome};
-use crate::thread::State;
+use crate::thread::ThreadStatus;
 use crate::trace::SwitchReason;
 
-/// Events that are added for one thread in a row while others could go on.
+/// Consecutive events that are added for one thread while others are runnable.
 const MOST_ADDED_IN_A_ROW: u32 = 100;
 
 impl Engine {
-    /// Lets the graph say who goes on, though the current thread has no event to add.
+    /// Reschedules without an event of the current thread.
     pub(super) fn reschedule(&mut self) {
         self.execution.steps += 1;
         let others = self.execution.runnable.len() > 1;
         let is_limited =
             self.execution.steps > self.execution.step_limit || self.exploration.watchdog.expired;
-        if others || is_limited || self.execution.clock.may_wake_somebody() {
+        if others || is_limited || self.execution.clock.may_wake_early() {
             self.check_limits();
-            self.note_pause();
+            self.save_pause_stack();
             self.current().pending = Pending::NOTHING;
             self.execution.in_a_row += u32::from(others);
             let next = self.decide();
@@ -28,14 +28,14 @@ impl Engine {
         }
     }
 
-    /// Who goes on.
+    /// The next thread: as the graph says, and beyond its end any that can go on.
     pub(super) fn next_along_graph(&mut self) -> Option<ThreadId> {
         loop {
             let graph = self.exploration.checker.as_mut().expect("the execution follows a graph");
             if let Some(next) = graph.turn() {
                 if self.threads[..self.execution.alive]
                     .get(usize::from(next))
-                    .is_some_and(|t| t.state == State::Runnable)
+                    .is_some_and(|t| t.status == ThreadStatus::Runnable)
                 {
                     return Some(next);
                 }
@@ -57,9 +57,10 @@ impl Engine {
                     return self.next_fairly_of(&runnable);
                 }
             } else {
-                // In which order events are added makes no difference, but a thread might go on for ever.
+                // The order in which events are added makes no difference, but a thread might run for ever.
                 let is_patient = self.execution.in_a_row < MOST_ADDED_IN_A_ROW;
-                let goes_on = self.threads[current as usize].state == State::Runnable && runs(&current);
+                let goes_on =
+                    self.threads[current as usize].status == ThreadStatus::Runnable && runs(&current);
                 if goes_on && is_patient {
                     self.execution.in_a_row += 1;
                     return Some(current);
@@ -73,14 +74,15 @@ impl Engine {
                     return Some(current);
                 }
             }
-            let has_ended = |thread: ThreadId| self.threads[usize::from(thread)].state == State::Finished;
+            let has_ended =
+                |thread: ThreadId| self.threads[usize::from(thread)].status == ThreadStatus::Finished;
             let alone =
                 |&&thread: &&ThreadId| graph.awaited_symmetric_predecessor(thread).is_some_and(has_ended);
             if let Some(&next) = self.execution.runnable.iter().find(alone) {
                 graph.stop_awaiting_symmetric_predecessor(next);
                 return Some(next);
             }
-            // Loops that give way may have bounds of their own.
+            // Loops that yield may have bounds of their own.
             if let Some(next) = graph.release_spinner() {
                 return Some(next);
             }
@@ -89,7 +91,7 @@ impl Engine {
             for &thread in &self.execution.runnable {
                 if let Some(address) = graph.awaited_address(thread) {
                     let address = SyntheticLocation::in_memory(address);
-                    self.threads[thread as usize].state = State::Lock { address };
+                    self.threads[thread as usize].status = ThreadStatus::Lock { address };
                 }
             }
             if self.execution.runnable.is_empty() && self.pass_time() {

@@ -1,4 +1,4 @@
-//! Functions of std that are not instrumented, made step by step along an execution graph.
+//! Uninstrumented functions of std, made step by step in graph-driven executions.
 
 use std::mem;
 
@@ -15,8 +15,7 @@ use crate::thread::Wake;
 
 /// A call: see [`Semantics::std_call`](crate::semantics::Semantics::std_call).
 ///
-/// # Safety
-/// The objects of the call must be what it says.
+/// The pointers of the call must be valid for their objects.
 pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.
     unsafe {
@@ -26,8 +25,8 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>
                 None
             }
             StdCall::LeaveScope { count, parker, panicked } => {
-                engine.note_left();
-                // The function would also wake the owner of the scope, unseen.
+                engine.propagate_panic_to_scope();
+                // The function would also wake the owner of the scope, without an event.
                 count.write_volatile(count.read_volatile() - 1);
                 if let Some(panicked) = panicked {
                     panicked.write_volatile(true);
@@ -35,12 +34,12 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>
                 threads::leave_scope(engine, count.addr(), parker);
                 Some(0)
             }
-            // The function that is called next locks without asking, and finds the mutex free.
+            // The function that is called next locks without a callback, and finds the mutex free.
             StdCall::Lock { word } => {
                 access_within(engine, 0, word, Access::Lock(1), Order::Acquire);
                 word.write_volatile(0);
                 // Compiled code that locks and unlocks it on its own is not seen.
-                engine.remember_unseen_synchronisation();
+                engine.acquire_uninstrumented();
                 None
             }
             _ => Some(steps(engine, call)),
@@ -48,15 +47,16 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>
     }
 }
 
-/// The steps of a function that blocks or wakes, as its source has them (sys/sync, with futexes). Returns what the function returns.
+/// The steps of a function that blocks or wakes, as its source has them (sys/sync, with futexes). Returns the result of
+/// the function.
 ///
 /// # Safety
 /// As for [`std_call`].
 unsafe fn steps(engine: &mut Engine, call: StdCall) -> u64 {
     // SAFETY: the caller's.
     unsafe {
-        let step = |engine: &mut Engine, place: *mut u32, access, order| {
-            access_within(engine, 0, place, access, order)
+        let step = |engine: &mut Engine, location: *mut u32, access, order| {
+            access_within(engine, 0, location, access, order)
         };
         match call {
             StdCall::CondvarWait { condvar, mutex, deadline } => {
@@ -116,7 +116,8 @@ unsafe fn steps(engine: &mut Engine, call: StdCall) -> u64 {
                     engine.renew_barrier(arrivals.addr());
                 }
                 let is_last = before % threads == threads - 1;
-                // The last one to come lets its generation go, and no other: threads may already come for the next.
+                // The last thread to arrive releases its generation and no other: threads may already arrive for the
+                // next.
                 engine.pass_barrier(arrivals.addr(), before / threads, is_last);
                 is_last.into()
             }
@@ -124,12 +125,12 @@ unsafe fn steps(engine: &mut Engine, call: StdCall) -> u64 {
     }
 }
 
-/// Before `Once::call`: one thread at a time may call. Returns the state of the once.
+/// Before `Once::call`: one thread at a time may call it. Returns the state of the once.
 ///
 /// # Safety
 /// As for [`std_call`].
 pub(super) unsafe fn once_begins(engine: &mut Engine, once: *mut u32) -> u32 {
-    engine.take_shared_step(SyntheticLocation::Once(once.addr()), Access::Lock(1));
+    engine.take_synthetic_step(SyntheticLocation::Once(once.addr()), Access::Lock(1));
     // SAFETY: the caller's.
     unsafe { once.read_volatile() }
 }
@@ -139,13 +140,13 @@ pub(super) unsafe fn once_begins(engine: &mut Engine, once: *mut u32) -> u32 {
 /// # Safety
 /// As for [`std_call`].
 pub(super) unsafe fn once_ends(engine: &mut Engine, once: *mut u32, after: u32) {
-    // SAFETY: the caller's. Nobody else changes it meanwhile.
+    // SAFETY: the caller's. No other thread changes the once meanwhile.
     unsafe {
         if after != once.read_volatile() {
             access_within(engine, 0, once, Access::Store(after.into()), Order::Release);
         }
     }
-    engine.take_shared_step(SyntheticLocation::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
+    engine.take_synthetic_step(SyntheticLocation::Once(once.addr()), Access::Rmw(Rmw::Swap, 0));
 }
 
 /// Waits until the once is complete, or poisoned unless `force` is set; returns its state.
@@ -170,22 +171,25 @@ pub(super) unsafe fn once_waits(
 }
 
 impl Engine {
-    /// The current thread is the first to come to a barrier: whatever was at its address before is no more.
+    /// Begins a barrier, at which the current thread arrives first. An earlier barrier at its address has ended.
     pub(crate) fn renew_barrier(&mut self, barrier: usize) {
-        for number in 0..SyntheticLocation::WAYS as u16 {
-            let way = SyntheticLocation::Way(barrier, number).address();
-            if !self.checker().begin_generation(way) {
+        for number in 0..SyntheticLocation::BARRIER_GENERATIONS as u16 {
+            let location = SyntheticLocation::BarrierGeneration(barrier, number).address();
+            if !self.checker().begin_generation(location) {
                 return;
             }
         }
     }
 
-    /// The current thread lets a generation of threads through a barrier, or waits until another does.
+    /// The current thread releases a generation of threads at a barrier, or waits until another does.
     pub(crate) fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
-        let way = SyntheticLocation::Way(barrier, (generation % SyntheticLocation::WAYS) as u16);
-        let times = generation / SyntheticLocation::WAYS;
-        self.take_shared_step(
-            way,
+        let location = SyntheticLocation::BarrierGeneration(
+            barrier,
+            (generation % SyntheticLocation::BARRIER_GENERATIONS) as u16,
+        );
+        let times = generation / SyntheticLocation::BARRIER_GENERATIONS;
+        self.take_synthetic_step(
+            location,
             if lets_go { Access::Store(times + 1) } else { Access::AwaitGreater(times) },
         );
     }

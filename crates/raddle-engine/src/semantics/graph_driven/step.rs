@@ -1,5 +1,5 @@
-//! One event of an execution that follows a graph: the thread waits for its turn, asks the model checker for the event, and is
-//! watched for spinloops.
+//! One event of a graph-driven execution: the thread waits for its turn, requests the event from the model checker, and
+//! is watched for spinloops.
 
 use std::mem;
 use std::ops::RangeInclusive;
@@ -16,7 +16,8 @@ use crate::spinloop::liveness::MachineState;
 use crate::trace::SwitchReason;
 
 impl Engine {
-    /// Takes a step of the current thread when its turn has come. Returns what it reads, and what memory is to hold.
+    /// Takes a step of the current thread when its turn has come. Returns the value that it reads, and the new value of
+    /// memory, if it changes. A `pc` of 0 marks a step that cannot spin.
     pub(crate) fn take_step(
         &mut self,
         access: Access,
@@ -25,12 +26,12 @@ impl Engine {
         follows: EventId,
         pc: usize,
     ) -> (u64, Option<u64>) {
-        self.note_act();
+        self.observe_drop();
         let thread = self.execution.current;
         self.current().polls = 0;
         self.execution.steps += 1;
         self.check_limits();
-        self.note_pause();
+        self.save_pause_stack();
         let mut reason = SwitchReason::Preempted;
         let may_go_round = access.reads() && pc != 0;
         loop {
@@ -43,12 +44,12 @@ impl Engine {
             let request = Request { thread, access, order, memory: location, follows };
             let po = self.checker().next_po(thread);
             match self.checker().request(&request) {
-                Answer::Done { id, .. } if self.begins_here(id) => {}
+                Answer::Done { id, .. } if self.checkpoint_before(id) => {}
                 Answer::Done { id, read, write } => {
                     if self.exploration.detector.is_some() {
                         self.follow_clocks(id);
                     }
-                    if !self.execution.clock.is_one() {
+                    if !self.execution.clock.is_global() {
                         self.follow_time(id, follows);
                     }
                     let size = location.map_or(8, |at| at.size);
@@ -71,7 +72,7 @@ impl Engine {
         }
     }
 
-    /// The current thread looks at the clock. One that does nothing else for a while waits for a time to come.
+    /// The current thread reads the clock. A thread that does nothing else for a while waits for a time to come.
     pub(crate) fn poll_clock(&mut self) {
         const PATIENCE: u32 = 100;
         let thread = self.execution.current;
@@ -82,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// The current thread has made an event: it is not earlier for it than for whoever made what the event shows.
+    /// The current thread has made an event: its time is not earlier than that of the event's source.
     fn follow_time(&mut self, id: EventId, follows: EventId) {
         let event = *self.checker().event(id);
         match event.access {
@@ -94,7 +95,7 @@ impl Engine {
         self.execution.clock.follow_event(event.thread, id, source);
     }
 
-    /// Switches to a thread. What others do to memory meanwhile is not the doing of the current thread.
+    /// Switches to a thread. Changes of memory by other threads meanwhile are not attributed to the current one.
     fn switch_watched(&mut self, next: ThreadId, reason: SwitchReason) {
         if next == self.execution.current {
             return;
@@ -110,14 +111,14 @@ impl Engine {
         }
     }
 
-    /// Ends the execution if the current thread, whose turn it is, goes round in a loop: it has to be made again, knowing that.
+    /// Ends the execution if the current thread spins: it is repeated with a spin assumption.
     fn watch_for_loops(&mut self, pc: usize, access: Access, at: Option<Location>) {
         if at.is_some_and(|at| self.learns_from_round(pc, access, at.address)) {
             self.stop(Outcome::Discarded(Discarded::Repeat));
         }
     }
 
-    /// Whether something is learned from a round that the current thread may have made.
+    /// Whether the current thread has made a spin iteration from which the model checker learns.
     fn learns_from_round(&mut self, pc: usize, access: Access, address: usize) -> bool {
         let thread = self.execution.current;
         if !self.current().spin_detector.has_read_at(pc, address)
@@ -136,12 +137,12 @@ impl Engine {
             let threads = threads[..*alive].iter();
             let others = threads.clone().filter(|other| other.id != thread);
             let stacks = others.map(|other| other.stack.used_from(other.context));
-            let locals = threads.map(|thread| thread.lender.thread_locals());
+            let locals = threads.map(|thread| thread.tls.thread_locals());
             let memory = blocking::memory_of(borrowed, pages.as_ref(), *alive);
             memory.chain(stacks).chain(locals).any(|memory| words::holds(memory, range))
         };
         let round = rounds.detect(pc, address, &state, |one, other| {
-            // What others write to a place on the stack is read as an event.
+            // A location on the stack that others write is read by events.
             liveness.is_equivalent(one, other, |byte| graph.is_atomic_byte(byte), &is_held)
         });
         let again = match round {
@@ -157,19 +158,19 @@ impl Engine {
 
     /// A hash of all memory that the current thread can change besides its stack.
     fn own_memory(&mut self) -> u64 {
-        let thread_locals = self.current().lender.thread_locals();
-        self.memory().wrapping_add(words::hash_memory(thread_locals))
+        let thread_locals = self.current().tls.thread_locals();
+        self.memory_hash().wrapping_add(words::hash_memory(thread_locals))
     }
 
     fn has_read_along_graph(&mut self, pc: usize, access: Access, address: usize, value: u64, po: u32) {
         let thread = self.execution.current;
-        // Where the thread is known to have an effect before long, it does not go round.
+        // A thread that is known to have an effect later does not spin.
         let is_loop = self.checker().is_watched_read(pc) && !self.checker().will_have_effect(thread, po);
         let state = if is_loop { Some(self.state_at(pc, access)) } else { None };
         self.current().spin_detector.record_read(pc, address, value, po, state);
     }
 
-    /// The state of the current thread, which is about to make this access or has just made it.
+    /// The machine state of the current thread, which is about to make this access or has just made it.
     fn state_at(&mut self, pc: usize, access: Access) -> MachineState {
         let memory = self.own_memory();
         let changes = self.current().spin_detector.own_changes(memory);
@@ -187,37 +188,37 @@ impl Engine {
         self.take_step(access, order, || None, follows, 0);
     }
 
-    /// Takes a step that goes on in one of so many ways, and says in which.
-    pub(in crate::semantics) fn take_choice(&mut self, ways: u16) -> u16 {
-        self.take_step(Access::Choose(ways), Order::Relaxed, || None, NONE, 0).0 as u16
+    /// Takes a step with several alternatives, and returns the one taken.
+    pub(in crate::semantics) fn take_choice(&mut self, alternatives: u16) -> u16 {
+        self.take_step(Access::Choose(alternatives), Order::Relaxed, || None, NONE, 0).0 as u16
     }
 
-    /// Whether the wait that the current thread begins ends at its deadline, whatever others do. A wait that ends later in the same way
-    /// is no different to anybody. That is tried a few times for each thread, because loops may wait for ever.
+    /// Whether the wait that the current thread begins expires at its deadline, whatever others do. A wait that expires
+    /// later is equivalent. This is tried a few times per thread, because loops may wait for ever.
     pub(crate) fn times_out_early(&mut self, deadline: u64) -> bool {
         const MOST: u8 = 2;
         if !self.exploration.limits.also.timeouts || self.current().early_timeouts == MOST {
-            self.note_timeout(false);
+            self.leave_out_unexplored_timeout(false);
             return false;
         }
         let early = self.take_choice(2) == 1;
         if early {
             self.current().early_timeouts += 1;
             let thread = self.execution.current;
-            // Whoever looks at the clock then finds that the time is over.
+            // The clock then shows that the deadline has passed.
             self.execution.clock.has_waited(thread, deadline + 1);
         }
         early
     }
 
-    /// Takes a step at something that threads share besides memory. Returns the number of the event.
-    pub(crate) fn take_shared_step(&mut self, shared: SyntheticLocation, access: Access) -> EventId {
-        self.take_shared_read(shared, access, Order::AcqRel);
+    /// Takes a step at a synthetic location. Returns the number of the event.
+    pub(crate) fn take_synthetic_step(&mut self, shared: SyntheticLocation, access: Access) -> EventId {
+        self.take_synthetic_read(shared, access, Order::AcqRel);
         self.checker().made() as EventId - 1
     }
 
-    /// The same, for what the step reads.
-    pub(crate) fn take_shared_read(
+    /// Takes a step at a synthetic location. Returns the value that it reads.
+    pub(crate) fn take_synthetic_read(
         &mut self,
         shared: SyntheticLocation,
         access: Access,
@@ -226,8 +227,8 @@ impl Engine {
         self.take_step(access, order, || Some(shared.location()), NONE, 0).0
     }
 
-    /// A load of something shared by code that may do so in a loop, in a call that returns to `pc`.
-    pub(crate) fn take_shared_load(&mut self, shared: SyntheticLocation, order: Order, pc: usize) -> u64 {
+    /// A load of a synthetic location that may be part of a spinloop, in a call that returns to `pc`.
+    pub(crate) fn take_synthetic_load(&mut self, shared: SyntheticLocation, order: Order, pc: usize) -> u64 {
         self.take_step(Access::Load, order, || Some(shared.location()), NONE, pc).0
     }
 }

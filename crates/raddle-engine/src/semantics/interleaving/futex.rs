@@ -4,7 +4,7 @@ use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::location_table::MemoryLocation;
 use crate::op::{Effect, Pending, ThreadId};
-use crate::thread::{State, Wake};
+use crate::thread::{ThreadStatus, Wake};
 use crate::trace::{Action, SwitchReason};
 
 /// Waits at a futex: see [`Semantics::futex_wait`](crate::semantics::Semantics::futex_wait).
@@ -27,23 +27,23 @@ pub(super) unsafe fn wait(
     let timeout = deadline.map(|deadline| deadline.saturating_sub(now));
     engine.record(|| Action::Wait { address, expected, blocks, timeout });
     if !blocks {
-        engine.remember_unseen_synchronisation();
+        engine.acquire_uninstrumented();
         return None;
     }
     engine.current().spin.reset();
     if std::mem::take(&mut engine.current().in_condvar_wait) && engine.wakes_spuriously() {
-        engine.remember_unseen_synchronisation();
+        engine.acquire_uninstrumented();
         return Some(Wake::Woken);
     }
     let me = engine.current_id();
     engine.execution.futexes.wait(me, address, mask);
     if let Some(deadline) = deadline {
-        let is_explored = engine.execution.clock.is_nearly(deadline);
-        engine.note_timeout(is_explored);
+        let is_explored = engine.execution.clock.may_delay_until(deadline);
+        engine.leave_out_unexplored_timeout(is_explored);
         engine.execution.clock.sleep(me, deadline);
     }
-    engine.block(State::Futex { address, mask }, SwitchReason::Blocked);
-    engine.remember_unseen_synchronisation();
+    engine.block(ThreadStatus::Futex { address, mask }, SwitchReason::Blocked);
+    engine.acquire_uninstrumented();
     let wake = engine.current().wake;
     engine.record(|| Action::Woken { address, timed_out: wake == Wake::TimedOut });
     Some(wake)
@@ -54,7 +54,7 @@ pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -
     engine.point(Pending { address, effect: Effect::Write });
     let woken = engine.wake_waiters(address, count, mask);
     let number = woken.len() as u32;
-    engine.remember_unseen_synchronisation();
+    engine.acquire_uninstrumented();
     engine.record(|| Action::Wake { address, woken });
     number
 }
@@ -66,7 +66,7 @@ pub(super) fn requeue(engine: &mut Engine, from: usize, to: usize, wake: u32, re
     let mut moved: Vec<ThreadId> = Vec::new();
     engine.execution.futexes.requeue(from, to, requeue, |thread| moved.push(thread));
     for &thread in &moved {
-        if let State::Futex { address, .. } = &mut engine.threads[usize::from(thread)].state {
+        if let ThreadStatus::Futex { address, .. } = &mut engine.threads[usize::from(thread)].status {
             *address = to;
         }
     }

@@ -1,4 +1,5 @@
-//! Executions as interleavings: the strategy chooses who goes on at every scheduling point, and memory holds the newest values.
+//! Executions as interleavings: the strategy chooses the thread at every scheduling point, and memory holds the newest
+//! values.
 //!
 //! Every operation begins with a scheduling point, [`Engine::point`]. The order of the steps that follow is that of [`access`].
 
@@ -10,7 +11,7 @@ mod std_calls;
 
 use std::ops::Range;
 
-use super::unobserved::{self, access_of, remember};
+use super::unobserved::{self, access_of, with_clocks};
 use super::{AtomicKind, AtomicOp, Semantics, StdCall, enter};
 use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
@@ -21,7 +22,7 @@ use crate::outcome::Outcome;
 use crate::schedule::{ALL_POINTS, Schedule};
 use crate::site::Site;
 use crate::spinloop::watch::{CLOCK, Read, YIELD};
-use crate::thread::{Start, State, Wake};
+use crate::thread::{Start, ThreadStatus, Wake};
 use crate::trace::{Action, Links, SwitchReason};
 
 /// Interleavings that a strategy chooses.
@@ -41,11 +42,11 @@ impl Semantics for Interleaving {
                     unobserved::reach(engine, op.location);
                     let running = op.location.read_volatile();
                     let scope = std_calls::scope_of(op.address());
-                    enter(engine, |engine| engine.remember_scope_end(scope));
+                    enter(engine, |engine| engine.acquire_from_scope(scope));
                     return running;
                 }
                 if matches!(op.kind, AtomicKind::Rmw(Rmw::Add, _)) && op.site == Site::ThreadBookkeeping {
-                    enter(engine, |engine| engine.note_handle_count(op.address()));
+                    enter(engine, |engine| engine.add_handle_count(op.address()));
                 }
                 return unobserved::access(engine, op);
             }
@@ -62,25 +63,24 @@ impl Semantics for Interleaving {
         }
     }
 
-    /// A compare-exchange that fails is sequentially consistent if one that succeeds is, because that is what compilers make of it,
+    /// A failing compare-exchange is sequentially consistent if a successful one is, because compilers implement it so
     /// on every machine.
     #[inline]
     fn exchange_orders(_: &Engine, [success, failure]: [Order; 2]) -> [Order; 2] {
         [success, if success == Order::SeqCst { success } else { failure }]
     }
 
-    /// Under sequential consistency a fence has no effect and is no scheduling point; it is recorded because people look for it,
-    /// except where a reference count uses it. In weak memory the sequentially consistent fences have an order of their own, which is
-    /// worth choosing.
+    /// Under sequential consistency a fence has no effect and is no scheduling point. Under RC11 a sequentially
+    /// consistent fence is one, because the order of such fences matters.
     #[inline(always)]
     unsafe fn fence(engine: *mut Engine, _: Caller, order: Order) {
         // SAFETY: the caller's.
         unsafe {
-            remember(engine, |engine| {
+            with_clocks(engine, |engine| {
                 if order == Order::SeqCst && engine.is_weak() {
                     engine.point(Pending::NOTHING);
                 }
-                engine.remember_fence(order);
+                engine.synchronise_fence(order);
             });
         }
     }
@@ -89,20 +89,20 @@ impl Semantics for Interleaving {
     unsafe fn compiler_fence(engine: *mut Engine, order: Order) {
         // SAFETY: the caller's.
         unsafe {
-            if (*engine).remembers() && order == Order::SeqCst && (*engine).current().made_sc_rmw {
-                enter(engine, |engine| engine.remember_fence(Order::SeqCst));
+            if (*engine).keeps_clocks() && order == Order::SeqCst && (*engine).current().last_was_sc_rmw {
+                enter(engine, |engine| engine.synchronise_fence(Order::SeqCst));
             }
         }
     }
 
     fn membarrier(engine: &mut Engine) {
-        engine.remember_fences_of_all();
+        engine.synchronise_fences_of_all();
     }
 
     fn spawn(engine: &mut Engine, start: Start, made: impl FnOnce(ThreadId)) -> ThreadId {
         let thread = engine.make_thread(start);
         made(thread);
-        engine.remember_spawn(thread);
+        engine.synchronise_spawn(thread);
         engine.record(|| Action::Spawn { thread });
         engine.current().spin.reset();
         engine.point(Pending::NOTHING);
@@ -114,7 +114,7 @@ impl Semantics for Interleaving {
     fn end_thread(_: &mut Engine) {}
 
     fn join(engine: &mut Engine, thread: ThreadId) {
-        engine.remember_join(thread);
+        engine.synchronise_join(thread);
     }
 
     fn detach(_: &mut Engine, _: ThreadId) {}
@@ -147,7 +147,7 @@ impl Semantics for Interleaving {
 
     unsafe fn begin_once(engine: &mut Engine, once: *mut u32, _: *mut u32) -> *mut u32 {
         engine.point(Pending::NOTHING);
-        engine.remember_unseen_synchronisation();
+        engine.acquire_uninstrumented();
         once
     }
 
@@ -155,7 +155,7 @@ impl Semantics for Interleaving {
 
     unsafe fn wait_once(engine: &mut Engine, once: *mut u32, _: *mut u32, _: bool, _: [u32; 2]) -> *mut u32 {
         engine.point(Pending::NOTHING);
-        engine.remember_unseen_synchronisation();
+        engine.acquire_uninstrumented();
         once
     }
 
@@ -163,11 +163,11 @@ impl Semantics for Interleaving {
         engine.count_step();
         engine.has_read(Read { pc, address: YIELD, value: 0 });
         if engine.exploration.limits.prove_spins {
-            // A thread that yields may be waiting for those who then go on: that is to be seen.
+            // A thread that yields may wait for the threads that then run: a scheduling point shows that.
             return engine.point(Pending::NOTHING);
         }
-        if engine.execution.runnable.len() > 1 || engine.execution.clock.may_wake_somebody() {
-            engine.note_pause();
+        if engine.execution.runnable.len() > 1 || engine.execution.clock.may_wake_early() {
+            engine.save_pause_stack();
             engine.current().pending = Pending::NOTHING;
             engine.execution.is_yielding = true;
             let next = engine.decide();
@@ -178,13 +178,13 @@ impl Semantics for Interleaving {
 
     fn sleep_until(engine: &mut Engine, deadline: u64) {
         let me = engine.current_id();
-        let is_explored = engine.execution.clock.is_nearly(deadline);
-        engine.note_timeout(is_explored);
+        let is_explored = engine.execution.clock.may_delay_until(deadline);
+        engine.leave_out_unexplored_timeout(is_explored);
         engine.execution.clock.sleep(me, deadline);
-        engine.block(State::Sleeping, SwitchReason::Sleeping);
+        engine.block(ThreadStatus::Sleeping, SwitchReason::Sleeping);
     }
 
-    /// Asking again and again is a way to wait, so the answer counts as a read of a location that only time changes.
+    /// Polling the clock is a spinloop, so the result counts as a read of a location that only time changes.
     fn read_clock(engine: &mut Engine, pc: usize) {
         let now = engine.time();
         engine.has_read(Read { pc, address: CLOCK, value: now });
@@ -199,14 +199,14 @@ impl Semantics for Interleaving {
             engine.stop(Outcome::Diverged { choice: engine.execution.schedule.len() });
         }
         if let Some(log) = &mut engine.exploration.choice_log {
-            log.note_reads_from(choice, alternatives.into());
+            log.record_reads_from(choice, alternatives.into());
         }
         engine.execution.mo_offsets.push(choice as u16);
         choice as u16
     }
 
     fn begin_operation(engine: &mut Engine, _: usize, _: usize, first: bool) -> Option<u32> {
-        // When a thread starts, that it was chosen to is the choice.
+        // The scheduling point at which the thread was first chosen serves its first operation.
         if !first {
             engine.point(Pending::NOTHING);
         }
@@ -256,7 +256,7 @@ impl Semantics for Interleaving {
     fn links(engine: &Engine, action: &Action) -> Links {
         use Action::{Cas, Load, Rmw, Store};
         let memory = engine.execution.memory.as_ref();
-        // A wait looks at memory itself.
+        // A wait reads memory itself, not a store history.
         let is_access = matches!(action, Load { .. } | Store { .. } | Rmw { .. } | Cas { .. });
         let touched = memory.filter(|_| is_access).and_then(|memory| memory.latest());
         Links { touched, moment: engine.moment_by_clocks(action) }
@@ -280,8 +280,8 @@ impl Semantics for Interleaving {
     fn forget_checkpoints(_: &mut Engine) {}
 }
 
-/// Whether the access is no scheduling point. `Arc::get_mut` locks a count by the highest value, and `Arc::downgrade` waits until it is
-/// free: such a load is one.
+/// Whether the access is no scheduling point. `Arc::get_mut` locks a count by the highest value, and `Arc::downgrade`
+/// waits until it is unlocked: such a load is a scheduling point.
 #[inline(always)]
 unsafe fn is_unobserved<T: Int>(engine: &Engine, op: &AtomicOp<T>) -> bool {
     // SAFETY: the caller's: the location is valid.
@@ -296,9 +296,9 @@ unsafe fn is_unobserved<T: Int>(engine: &Engine, op: &AtomicOp<T>) -> bool {
 /// An atomic access, step by step.
 #[inline(always)]
 fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
-    let place = op.place();
-    // The compiler turned one read-modify-write into a loop that first reads without asking. Only the first attempt is a scheduling
-    // point; if the value was out of date, the second attempt follows at once and succeeds.
+    let location = op.memory_location();
+    // The compiler expanded one read-modify-write into a loop that first reads without a callback. Only the first
+    // attempt is a scheduling point; if the value was out of date, the second attempt follows at once and succeeds.
     let is_expanded = op.site == Site::ExpandedRmw && matches!(op.kind, AtomicKind::Cas { .. });
     let is_retry = is_expanded && std::mem::take(&mut engine.current().in_expanded_rmw);
     // 1. Others may go first.
@@ -307,7 +307,7 @@ fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
         engine.point(Pending { address: op.address(), effect });
     }
     // 2. The memory must be there.
-    let time = engine.reach(place, op.access_kind());
+    let time = engine.reach(location, op.access_kind());
     // SAFETY: the location is valid, and one OS thread runs all virtual threads, so that plain accesses are atomic; they are
     // volatile because the compiler must not move them over a switch.
     let newest = unsafe { op.location.read_volatile() };
@@ -318,7 +318,7 @@ fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
         engine.current().in_expanded_rmw = true;
         return newest;
     }
-    // 3. The memory model says which value the access reads, and whether its own is the newest.
+    // 3. The memory model decides which value the access reads, and whether its own is the newest.
     let (read, written) = values(engine, &op, newest);
     // 4. The effect.
     if let Some(value) = written {
@@ -336,8 +336,8 @@ fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
         AtomicKind::Cas { .. } if written.is_none() => AccessKind::AtomicRead,
         _ => op.access_kind(),
     };
-    engine.accessed(place, op.site, kind, op.caller, time);
-    // 7. Spinloops: of this thread, and of those who wait for the value.
+    engine.accessed(location, op.site, kind, op.caller, time);
+    // 7. Spinloops: of this thread, and of those that wait for the value.
     match (op.kind, written) {
         (_, Some(value)) => wrote(engine, op.caller, op.address(), read, value),
         (AtomicKind::Store(_), None) => engine.current().spin.reset(),
@@ -346,33 +346,33 @@ fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
     read
 }
 
-/// The value that an access reads, and the one that memory is to hold then, if it changes.
+/// The value that an access reads, and the new value of memory, if it changes.
 #[inline(always)]
 fn values<T: Int>(engine: &mut Engine, op: &AtomicOp<T>, newest: T) -> (T, Option<T>) {
-    if !engine.remembers() {
+    if !engine.keeps_clocks() {
         return (newest, op.written(newest));
     }
     let access = access_of(engine, op.site, op.location, op.order, newest);
     match op.kind {
-        AtomicKind::Load => (T::narrow(engine.remember_load(access)), None),
+        AtomicKind::Load => (T::narrow(engine.load_from_history(access)), None),
         AtomicKind::Store(value) => {
-            let is_newest = engine.remember_store(access, value.widen());
+            let is_newest = engine.store_in_history(access, value.widen());
             (newest, is_newest.then_some(value))
         }
         AtomicKind::Rmw(rmw, operand) => {
             let written = newest.apply(rmw, operand);
-            engine.remember_rmw(access, written.widen());
+            engine.rmw_in_history(access, written.widen());
             (newest, Some(written))
         }
         AtomicKind::Cas { expected, new, failure } => {
             let values = [expected.widen(), new.widen()];
-            let read = T::narrow(engine.remember_exchange(access, failure, values));
+            let read = T::narrow(engine.cas_in_history(access, failure, values));
             (read, (read == expected).then_some(new))
         }
     }
 }
 
-/// The current thread has read. A thread that sees an older value does not wait: it will see a newer one.
+/// The current thread has read. A thread with a stale read does not spin: it will read a newer value.
 #[inline(always)]
 fn has_read<T: Int>(engine: &mut Engine, caller: Caller, address: usize, value: T, newest: T) {
     if value == newest {
@@ -382,8 +382,8 @@ fn has_read<T: Int>(engine: &mut Engine, caller: Caller, address: usize, value: 
     }
 }
 
-/// The current thread has written. A write that changes nothing, such as the swap of a spin lock that is taken, is a read to
-/// those who wait.
+/// The current thread has written. A write of the same value, such as the swap of a taken spin lock, counts as a read
+/// for spinloops.
 #[inline(always)]
 fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T, after: T) {
     if before != after {
@@ -395,7 +395,7 @@ fn wrote<T: Int>(engine: &mut Engine, caller: Caller, address: usize, before: T,
 }
 
 impl Engine {
-    /// The clock of the current thread at its latest event, and that of all threads as it knows them, if clocks are kept.
+    /// The time of the current thread's latest event, and its vector clock, if clocks are kept.
     pub(super) fn moment_by_clocks(&self, action: &Action) -> Option<(Time, Vec<Time>)> {
         let me = self.current_id();
         let clock = &self.execution.memory.as_ref()?.sync.view(me).clock;

@@ -1,13 +1,13 @@
-//! Threads that spin: they are suspended until another thread writes to a location that they read.
+//! Spinning threads of interleavings: they are suspended until another thread writes to a location that they read.
 
 use crate::execution::Engine;
 use crate::left_out::Reason;
 use crate::spinloop::watch::Read;
-use crate::thread::{State, Wake};
+use crate::thread::{ThreadStatus, Wake};
 use crate::trace::SwitchReason;
 
 impl Engine {
-    /// The current thread has read something without effect: it may be going in circles.
+    /// The current thread has read without an effect: it may spin.
     #[inline]
     pub(crate) fn has_read(&mut self, read: Read) {
         if self.current().spin.read(read) {
@@ -26,7 +26,7 @@ impl Engine {
 
     #[cold]
     pub(super) fn spin(&mut self, read: Read) {
-        if self.execution.memory_of_round.is_some()
+        if self.execution.memory_hash_of_round.is_some()
             || self.exploration.limits.prove_spins
             || self.exploration.limits.claims_all
         {
@@ -45,7 +45,7 @@ impl Engine {
         }
         let me = self.execution.current;
         self.execution.spinners.push(me);
-        self.block(State::Spinning, SwitchReason::Spinning);
+        self.block(ThreadStatus::Spinning, SwitchReason::Spinning);
     }
 
     #[cold]

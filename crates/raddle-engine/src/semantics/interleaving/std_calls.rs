@@ -1,5 +1,5 @@
-//! Functions of std that are not instrumented, in interleavings: each runs as it is, after a scheduling point. What such a function
-//! does before it enters the kernel is one step.
+//! Uninstrumented functions of std in interleavings: each runs as it is, after a scheduling point. Its code up to the
+//! system call is one step.
 
 use crate::execution::Engine;
 use crate::isolate::heap;
@@ -10,23 +10,22 @@ use crate::site::Site;
 
 /// A call: see [`Semantics::std_call`](crate::semantics::Semantics::std_call).
 ///
-/// # Safety
-/// The objects of the call must be what it says.
+/// The pointers of the call must be valid for their objects.
 pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
     match call {
         StdCall::EnterScope { .. } => return None,
         StdCall::LeaveScope { count, .. } => {
-            engine.note_left();
-            engine.remember_leave(scope_of(count.addr()));
+            engine.propagate_panic_to_scope();
+            engine.release_to_scope(scope_of(count.addr()));
             return None;
         }
         StdCall::Lock { word } => {
             engine.point_of_lock(word);
-            if engine.remembers() {
-                engine.remember_rmw(access_of(engine, Site::MutexLock, word, Order::Acquire, 0), 1);
+            if engine.keeps_clocks() {
+                engine.rmw_in_history(access_of(engine, Site::MutexLock, word, Order::Acquire, 0), 1);
             }
             // Compiled code that locks and unlocks it on its own is not seen.
-            engine.remember_unseen_synchronisation();
+            engine.acquire_uninstrumented();
             return None;
         }
         _ => {}
@@ -38,13 +37,13 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>
     {
         return Some(0);
     }
-    engine.remember_unseen_synchronisation();
+    engine.acquire_uninstrumented();
     if let StdCall::CondvarWait { mutex, .. } = call
-        && engine.remembers()
+        && engine.keeps_clocks()
     {
         // SAFETY: the caller's. The call unlocks the mutex unseen; what others find there is nothing new if it was so before.
         let held = unsafe { mutex.read_volatile() };
-        engine.remember_store(access_of(engine, Site::Std, mutex, Order::Release, held), 0);
+        engine.store_in_history(access_of(engine, Site::Std, mutex, Order::Release, held), 0);
     }
     None
 }

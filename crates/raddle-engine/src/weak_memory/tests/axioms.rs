@@ -38,7 +38,7 @@ impl Graph {
         let relation = |holds: &dyn Fn(usize, usize) -> bool| Relation::of(size, holds);
         let is_fence = |a: usize| events[a].location.is_none();
         let same_location = |a: usize, b: usize| !is_fence(a) && events[a].location == events[b].location;
-        let place = |a: usize| {
+        let position = |a: usize| {
             let order = &self.modification[events[a].location.unwrap()];
             order.iter().position(|&store| store == a).unwrap()
         };
@@ -52,11 +52,11 @@ impl Graph {
             return Some("no thin air");
         }
         let co = relation(&|a, b| {
-            events[a].writes && events[b].writes && same_location(a, b) && place(a) < place(b)
+            events[a].writes && events[b].writes && same_location(a, b) && position(a) < position(b)
         });
         let fr = relation(&|a, b| a != b && events[a].reads.is_some_and(|source| co.has(source, b)));
         let is_rmw = |a: usize| events[a].writes && events[a].reads.is_some();
-        if (0..size).any(|a| is_rmw(a) && place(a) != place(events[a].reads.unwrap()) + 1) {
+        if (0..size).any(|a| is_rmw(a) && position(a) != position(events[a].reads.unwrap()) + 1) {
             return Some("atomicity");
         }
 

@@ -128,7 +128,7 @@ impl Program {
             let value = number as u128 + 1;
             let access = |location: usize, order| Access {
                 thread: id(thread),
-                place: place(location),
+                location: memory_location(location),
                 order,
                 held: stored[location].last().unwrap().0,
                 trust: Trust::Nothing,
@@ -147,9 +147,9 @@ impl Program {
                     assert_eq!(newest, chosen == 0);
                     let order = &mut stored[location];
                     // Before as many stores as chosen, and what was read and modified stays together.
-                    let places = (1..order.len()).rev().filter(|&place| !order[place].1);
-                    let place = std::iter::once(order.len()).chain(places).nth(chosen).unwrap();
-                    order.insert(place, (value, false));
+                    let positions = (1..order.len()).rev().filter(|&position| !order[position].1);
+                    let position = std::iter::once(order.len()).chain(positions).nth(chosen).unwrap();
+                    order.insert(position, (value, false));
                 }
                 Step::Swap { location, order } => {
                     let access = access(location, order);
@@ -264,7 +264,7 @@ fn id(thread: usize) -> ThreadId {
     1 + 3 * thread as ThreadId
 }
 
-fn place(location: usize) -> MemoryLocation {
+fn memory_location(location: usize) -> MemoryLocation {
     MemoryLocation { address: 0x1000 + location * 8, size: 8 }
 }
 
