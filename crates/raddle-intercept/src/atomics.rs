@@ -1,13 +1,13 @@
-//! Atomic accesses and fences, as LLVM's ThreadSanitizer pass calls them.
+//! Instrumentation callbacks of atomic accesses and fences, as LLVM's ThreadSanitizer pass calls them.
 //!
-//! Each symbol is a few instructions that add where the call came from (its return address and frame pointer) in the next
-//! free argument registers and jump to a Rust function. That is what tells the user's accesses from those of trusted code
-//! and costs less than a nanosecond.
+//! Each symbol is a few instructions that add the caller (return address and frame pointer) in the next free argument
+//! registers and jump to a Rust function. The caller tells the user's accesses from those of trusted code, and costs
+//! less than a nanosecond.
 //!
 //! ```text
-//!   load             rdi place, esi order                          + rdx pc, rcx fp
-//!   store, rmw       rdi place, rsi value, edx order               + rcx pc, r8 fp
-//!   compare_exchange rdi place, rsi expected, rdx new,
+//!   load             rdi address, esi order                          + rdx pc, rcx fp
+//!   store, rmw       rdi address, rsi value, edx order               + rcx pc, r8 fp
+//!   compare_exchange rdi address, rsi expected, rdx new,
 //!                    ecx success order, r8d failure order          + r8 pc, r9 fp, failure order moved into ecx bits 8..16
 //! ```
 
@@ -19,7 +19,7 @@ use raddle_engine::interface::{self};
 use raddle_engine::op::{Caller, Order, Rmw};
 use raddle_engine::platform::global::{GLOBAL, Global, PROBE};
 
-/// The instructions of one symbol. While loops are watched, what the caller has in registers is noted on the way.
+/// The instructions of one symbol. While spinloops are detected, the caller's registers are saved on the way.
 macro_rules! entry {
     ($name:ident, load, $imp:path) => {
         entry!($name, $imp, "mov rdx, [rsp]", "mov rcx, rbp");
@@ -118,10 +118,10 @@ macro_rules! atomics {
             entry!($cas_weak, compare_exchange, compare_exchange_flag);
             entry!($cas_strong, compare_exchange, compare_exchange_flag);
 
-            /// Those that may fail.
+            /// Weak compare-exchanges, which may fail spuriously.
             pub(super) const ATTEMPTS: [unsafe extern "C" fn(); 3] = [$cas, $cas_weak, $cas_strong];
 
-            /// The form that C's `atomic_compare_exchange` takes: the expected value by reference, success as result.
+            /// The form of C's `atomic_compare_exchange`: the expected value by reference, success as result.
             unsafe extern "C" fn compare_exchange_flag(
                 place: *mut $int, expected: *mut $int, new: $int, order: u32, pc: usize, fp: usize,
             ) -> bool {
@@ -159,7 +159,7 @@ macro_rules! atomics {
     };
 }
 
-/// The functions that instrumented code calls to compare and exchange.
+/// The instrumentation callbacks of compare-exchanges.
 pub(crate) const ATTEMPTS: &[[unsafe extern "C" fn(); 3]] =
     &[bits8::ATTEMPTS, bits16::ATTEMPTS, bits32::ATTEMPTS, bits64::ATTEMPTS];
 
@@ -216,12 +216,12 @@ atomics!(bits64, u64, AtomicU64, {
     __tsan_atomic64_fetch_nand = Nand
 });
 
-/// 128 bits fill two argument registers each, which leaves no room for the caller: such accesses always count as the
-/// user's. Outside an exploration they are `cmpxchg16b`.
+/// Values of 128 bits fill two argument registers each, which leaves no room for the caller: such accesses always count
+/// as the user's. Outside an exploration they are `cmpxchg16b`.
 mod bits128 {
     use super::*;
 
-    /// Passed for the caller: outside the program's code, so that the access is the user's.
+    /// The caller of an access of 128 bits: outside the program's code, so that the access is the user's.
     const UNKNOWN: Caller = Caller { pc: 0, fp: 0 };
 
     #[unsafe(no_mangle)]

@@ -1,5 +1,5 @@
-//! Where the parts of a `std::sync::Barrier` are. It says neither how many threads it waits for nor lets others count them, so
-//! its layout is found by looking at one.
+//! The layout of a `std::sync::Barrier`. A barrier neither says how many threads it waits for nor lets others count
+//! them, so the layout is found by inspecting one.
 
 use std::sync::{Barrier, OnceLock};
 
@@ -11,7 +11,7 @@ const WORDS: usize = size_of::<Barrier>() / size_of::<usize>();
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     threads: usize,
-    /// A word that is zero in a new barrier, all of it, and that nobody but std uses.
+    /// A whole word that is zero in a new barrier and used by std only.
     zero: usize,
 }
 
@@ -19,14 +19,14 @@ struct Layout {
 pub(crate) fn wait(barrier: *mut Barrier) -> Option<StdCall> {
     let layout = layout()?;
     let words = barrier.cast::<u64>();
-    // SAFETY: the offsets were found by looking, and are within the barrier.
+    // SAFETY: the offsets were found by inspection, and are within the barrier.
     unsafe {
         let threads = words.add(layout.threads).read_volatile();
         Some(StdCall::Barrier { arrivals: words.add(layout.zero), threads })
     }
 }
 
-/// The layout, looked at before any exploration.
+/// The layout, found before any exploration.
 pub(crate) fn look() {
     layout();
 }
@@ -40,7 +40,7 @@ fn find() -> Option<Layout> {
     const THREADS: usize = 0x5eed_5eed;
     let words = |barrier: &Barrier| {
         let first = std::ptr::from_ref(barrier).cast::<usize>();
-        // SAFETY: all words are within the barrier. Some bytes may be padding, so that what they hold says nothing.
+        // SAFETY: all words are within the barrier. Some bytes may be padding, whose value says nothing.
         std::array::from_fn::<usize, WORDS, _>(|word| unsafe { first.add(word).read_volatile() })
     };
     let threads = words(&Barrier::new(THREADS)).iter().position(|&word| word == THREADS)?;
@@ -48,11 +48,11 @@ fn find() -> Option<Layout> {
     Some(Layout { threads, zero })
 }
 
-/// Whether all of a word is the number of the generation, which each `wait` of a barrier for one thread raises. Its condition variable counts,
-/// too, but in half a word, beside which there is padding. None if the word does not count.
+/// Whether a whole word is the number of the generation, which each `wait` of a barrier for one thread raises. The
+/// condition variable counts, too, but in half a word, beside which there is padding. None if the word does not count.
 fn counts_generations(word: usize) -> Option<bool> {
     let mut barrier = Barrier::new(1);
-    // SAFETY: within the barrier, which nobody else uses.
+    // SAFETY: within the barrier, which nothing else uses.
     let counter = unsafe { (&raw mut barrier).cast::<usize>().add(word) };
     // SAFETY: as above, here and below.
     let before = unsafe { counter.read_volatile() } as u32;

@@ -1,4 +1,4 @@
-//! Time: virtual threads see the engine's clock, sleep on it, and never wait.
+//! Time: virtual threads read the engine's clock and sleep by it, and never wait.
 
 use std::ffi::c_int;
 
@@ -86,7 +86,7 @@ unsafe extern "C" fn clock_nanosleep(
     }
 }
 
-/// The C library's function, which asks the kernel's shared page and not the kernel.
+/// The C library's function, which reads the kernel's shared page rather than calling the kernel.
 unsafe fn real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int {
     type Real = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
     static REAL: std::sync::atomic::AtomicPtr<libc::c_void> =

@@ -1,8 +1,8 @@
-//! Ways in which code under test ends more than its own work: `abort`, `exit`, and panics; and what it wants to be called then.
+//! The ends of processes and threads: `abort`, `exit`, panics, and functions registered to be called then.
 //!
-//! Functions that the C library is to call when the process ends, or forks, it notes in memory of its own, which is not rolled back.
-//! Those of an execution would be as many as there are executions, with arguments that are gone. The process ends when the
-//! exploration is over, and a test that forks has nobody to ask about it: they are not noted.
+//! The C library keeps functions to be called at exit or fork in memory of its own, which is not rolled back. Those of
+//! executions would accumulate, with dangling arguments. The process ends after the exploration, and nothing observes
+//! the fork handlers of a test: so such functions are not registered.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -55,7 +55,7 @@ unsafe extern "C" fn __cxa_atexit(
     }
 }
 
-/// The program's own copy in the C library's archive calls the former, too.
+/// The copy of `atexit` in the C library's archive calls the former, too.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn atexit(function: *mut c_void) -> c_int {
     // SAFETY: the contract of `atexit`; a function without arguments may be called with some.
@@ -96,8 +96,8 @@ unsafe extern "C" fn pthread_atfork(prepare: *mut c_void, parent: *mut c_void, c
     unsafe { __register_atfork(prepare, parent, child, std::ptr::null_mut()) }
 }
 
-/// Every Rust panic that unwinds comes through here. Whether it ends its thread is a matter of who catches it: the
-/// outermost handler on a thread's stack is std's own, or that of the exploration.
+/// Every Rust panic that unwinds comes through here. It ends its thread if only the outermost handler on the thread's
+/// stack catches it, which is std's own or that of the exploration.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut c_void) -> c_int {
     // SAFETY: the contract of `_Unwind_RaiseException`, which is passed on.
@@ -112,10 +112,11 @@ unsafe extern "C-unwind" fn _Unwind_RaiseException(exception: *mut c_void) -> c_
     }
 }
 
-/// Handlers around the whole of a thread: the one that catches, and the guard of the C function that every thread begins in.
+/// Number of handlers around the whole of a thread: the one that catches, and the guard of the C function in which
+/// every thread begins.
 const OUTERMOST: usize = 2;
 
-/// How many frames of the calling thread would catch the exception, if those further in did not.
+/// Number of frames of the calling thread that would catch the exception, if inner ones did not.
 unsafe fn handlers_on_stack(exception: *mut c_void, (_, bottom, len): (ThreadId, usize, usize)) -> usize {
     const SEARCH_PHASE: c_int = 1;
     const HANDLER_FOUND: c_int = 6;
@@ -145,7 +146,7 @@ unsafe fn handlers_on_stack(exception: *mut c_void, (_, bottom, len): (ThreadId,
         0
     }
     let mut count = Count { exception, stack: bottom..bottom + len, handlers: 0 };
-    // SAFETY: the callback gets what it expects.
+    // SAFETY: the callback gets the pointer that it expects.
     unsafe { _Unwind_Backtrace(visit, (&raw mut count).cast()) };
     count.handlers
 }

@@ -1,4 +1,5 @@
-//! `setenv` and its relatives: an execution changes an environment of its own. The C library would keep what it allocates for it.
+//! `setenv` and its relatives: an execution changes an environment of its own, because the C library would keep its
+//! allocations for it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -37,7 +38,7 @@ unsafe extern "C" fn unsetenv(name: *const c_char) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn putenv(entry: *mut c_char) -> c_int {
-    // SAFETY: the contract of `putenv`. The text is copied: who changes it later is not followed.
+    // SAFETY: the contract of `putenv`. The text is copied: later changes of it have no effect.
     unsafe {
         let Some(engine) = engine_of_virtual_thread() else {
             type Real = unsafe extern "C" fn(*mut c_char) -> c_int;

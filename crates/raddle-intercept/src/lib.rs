@@ -1,7 +1,7 @@
-//! The C symbols that the program calls and Raddle answers.
+//! The C symbols that Raddle intercepts.
 //!
-//! Linking this crate puts its definitions before the C library's. On a thread that is not part of an exploration each of
-//! them passes straight on; on a virtual thread it becomes a call of [`raddle_engine::interface`].
+//! Linking this crate puts its definitions before the C library's. On a thread that is not part of an exploration each
+//! symbol calls the original; on a virtual thread it becomes a call of [`raddle_engine::interface`].
 //!
 //! | module | symbols |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | [`mod@endings`] | `abort`, `exit`, `atexit`, `pthread_atfork`, and the raising of panics |
 //! | [`mod@environment`] | `setenv` and relatives |
 //!
-//! **Invariant:** nothing here decides anything. A symbol that is missing is added here; what it means is the engine's.
+//! **Invariant:** nothing here decides anything. A missing symbol is added here; its meaning is the engine's.
 #![allow(
     clippy::missing_safety_doc,
     reason = "every function here has the contract of the C symbol it stands for"
@@ -34,8 +34,7 @@ mod stdio;
 pub mod syscalls;
 pub mod threads;
 
-/// Makes sure that the linker keeps this crate, and that it knows the program's std: called by whoever depends on it, before it
-/// explores.
+/// Keeps this crate linked, and inspects the layouts of the program's std. Dependents call it before they explore.
 pub fn link() {
     std_calls::look_at_std();
     raddle_engine::platform::global::GLOBAL.announcements.set(plain::ANNOUNCEMENTS);

@@ -1,14 +1,14 @@
-//! `malloc` and its relatives, `mmap` and `munmap`. Where the memory comes from is [`raddle_engine::isolate::heap`]'s decision.
+//! `malloc` and its relatives, `mmap` and `munmap`. [`raddle_engine::isolate::heap`] decides the source of the memory.
 //!
-//! A block that existed before the exploration is never freed within it: its owner is rolled back after each execution and must
-//! find it, and the C library's notes about its blocks are rolled back with them.
-//! Outside explorations everything goes to the C library under its other names (`__libc_malloc`, ...), which exist for this.
+//! A block that existed before the exploration is never freed within it: its owner is rolled back after each execution
+//! and must find it, and so is the C library's bookkeeping of its blocks. Outside explorations all calls go to the C
+//! library under its other names (`__libc_malloc`, ...), which exist for this.
 //!
-//! What the C library (or another shared library) allocates for itself it notes in its own statics, which are not rolled back: such
-//! memory is the engine's, and stays. It is told by where the call comes from.
+//! The C library (or another shared library) refers to its own allocations in its statics, which are not rolled back.
+//! So such memory is the engine's, and stays. It is recognised by the caller's address.
 //!
-//! Last, what `cargo raddle` lets the functions ask that Rust's allocations go through: memory of the engine is none of the
-//! business of the program's global allocator.
+//! Last, the hooks that `cargo raddle` puts before the functions of Rust's allocations: memory of the engine must not
+//! reach the program's global allocator.
 
 use std::alloc::Layout;
 use std::ffi::{c_int, c_void};
@@ -83,10 +83,10 @@ unsafe extern "C" {
     fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
 }
 
-/// What the C library aligns every block to.
+/// The C library's alignment of every block.
 const ALIGN: usize = 16;
 
-/// Where the memory comes from that the code at an address asks for.
+/// The source of memory for the code at an address.
 #[inline(always)]
 fn source(caller: usize) -> Source {
     match heap::source() {
@@ -97,7 +97,7 @@ fn source(caller: usize) -> Source {
     }
 }
 
-/// Defines a C symbol that adds where the call came from, in the register of the next argument.
+/// Defines a C symbol that adds the return address, in the register of the next argument.
 macro_rules! with_caller {
     ($name:ident, $register:literal, $function:ident) => {
         #[unsafe(naked)]
@@ -205,7 +205,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     }
 }
 
-/// A block cannot be given back: ends the execution, if it is one.
+/// Refuses a free: ends the execution, if there is one.
 #[cold]
 fn refuse(address: usize, refusal: Refusal) {
     if let Some(engine) = engine_of_virtual_thread() {
@@ -239,7 +239,7 @@ unsafe extern "C" fn posix_memalign_from(
     }
 }
 
-/// Asked before memory is allocated: a block, if the engine wants it, or null.
+/// Called before memory is allocated: a block, if the engine serves the caller, or null.
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_allocate(size: usize, align: usize) -> *mut u8 {
     match heap::source() {
@@ -248,7 +248,7 @@ extern "C" fn __raddle_allocate(size: usize, align: usize) -> *mut u8 {
     }
 }
 
-/// The same for memory that is to be zero.
+/// The same for zeroed memory.
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_allocate_zeroed(size: usize, align: usize) -> *mut u8 {
     let block = __raddle_allocate(size, align);
@@ -259,18 +259,18 @@ extern "C" fn __raddle_allocate_zeroed(size: usize, align: usize) -> *mut u8 {
     block
 }
 
-/// Asked before memory is freed: true if it was the engine's, and is free now.
+/// Called before memory is freed: true if the engine owned and freed it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __raddle_deallocate(block: *mut u8, _size: usize, _align: usize) -> usize {
     let is_own = heap::is_of_engine(block.addr());
     if is_own {
-        // SAFETY: the contract of deallocation; blocks of the engine are always taken back.
+        // SAFETY: the contract of deallocation; the engine frees each of its blocks.
         let _ = unsafe { heap::free(block) };
     }
     is_own.into()
 }
 
-/// Asked before memory changes its size: the block, if the engine has it or wants it, or null.
+/// Called before memory changes its size: the block, if the engine owns it or serves the caller, or null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __raddle_reallocate(block: *mut u8, old: usize, align: usize, size: usize) -> *mut u8 {
     let is_own = heap::is_of_engine(block.addr());
@@ -278,8 +278,8 @@ unsafe extern "C" fn __raddle_reallocate(block: *mut u8, old: usize, align: usiz
     if !is_own && !wants {
         return ptr::null_mut();
     }
-    // SAFETY: the contract of reallocation: a block with that size and alignment. What is not the engine's is left to the program's
-    // allocator by the functions that are called here.
+    // SAFETY: the contract of reallocation: a block with that size and alignment. The functions that are called here
+    // leave other blocks to the program's allocator.
     unsafe {
         if is_own && heap::usable(block).is_ok_and(|usable| size <= usable) {
             return block;

@@ -1,10 +1,11 @@
-//! Announcements of plain accesses, and the memory functions that instrumented code calls in place of the C library's.
+//! Instrumentation callbacks of plain accesses, and the memory functions that instrumented code calls in place of the C
+//! library's.
 //!
-//! Plain accesses are no events: nobody is chosen at them. They are checked for data races and for memory that is gone.
-//! There are many of them, so each symbol first looks whether it has to do anything: whether an exploration wants to know,
-//! whether the access is to anything but lines of the thread's own stack that others have not accessed, whether the code there is known
-//! to be bookkeeping ([`PlainAccessCounter::NO_CONCERN`]), and whether the access is the one that was announced just before. Only then is the
-//! thread asked whether it is a virtual one.
+//! Plain accesses are no events and no scheduling points. They are checked for data races and for freed memory. There
+//! are many of them, so each symbol first checks whether it has to do anything: whether an exploration wants callbacks,
+//! whether the access is not to unshared lines of the thread's own stack, whether the code is not known to be
+//! bookkeeping ([`PlainAccessCounter::NO_CONCERN`]), and whether the callback is not a repetition of the one before.
+//! Only then it checks whether the thread is a virtual one.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
@@ -17,7 +18,7 @@ use raddle_engine::platform::global::{GLOBAL, Global, LINE, LINES, PROBE};
 use raddle_engine::platform::stack::SLOT;
 use raddle_engine::site::PlainAccessCounter;
 
-/// Symbols that announce an access of a fixed size: `rdi` place; `rsi` pc and `rdx` fp are added.
+/// Callbacks of accesses of a fixed size: `rdi` address; `rsi` pc and `rdx` fp are added.
 macro_rules! announcements {
     ($($kind:ident $size:literal: $($name:ident),*;)*) => {$($(
         #[unsafe(naked)]
@@ -73,7 +74,7 @@ macro_rules! announcements {
         }
     )*)*
 
-        /// All of them.
+        /// All callbacks of plain accesses.
         pub(crate) const ANNOUNCEMENTS: &[unsafe extern "C" fn()] = &[$($($name),*),*];
     };
 }
@@ -128,8 +129,8 @@ volatile! {
     Write 16: __tsan_volatile_write16, __tsan_unaligned_volatile_write16;
 }
 
-/// Symbols whose arguments are `rdi`, `rsi`, `rdx`; `rcx` pc and `r8` fp are added. While no exploration wants to know, they are
-/// another function.
+/// Symbols whose arguments are `rdi`, `rsi`, `rdx`; `rcx` pc and `r8` fp are added. While no exploration wants
+/// callbacks, they are another function.
 macro_rules! with_caller {
     ($($name:ident => $imp:path, or $plain:path;)*) => {$(
         #[unsafe(naked)]
@@ -205,7 +206,7 @@ unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
     }
 }
 
-/// Calls and returns are not announced ordinarily; a program that was built so runs all the same.
+/// Callbacks of calls and returns, which are not compiled in ordinarily; a program that has them runs all the same.
 macro_rules! ignored {
     ($($name:ident),*) => {$(
         #[unsafe(naked)]

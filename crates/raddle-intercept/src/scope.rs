@@ -1,4 +1,4 @@
-//! What a scope of `std::thread::scope` counts its threads in.
+//! The layout of the data in which `std::thread::scope` counts its threads.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::channel;
@@ -8,9 +8,9 @@ use raddle_engine::interface::StdCall;
 
 use crate::std_calls::{inner, parker};
 
-/// Where the parts are, in bytes from the beginning.
+/// Offsets of the parts, in bytes.
 struct Layout {
-    /// The number of threads that run.
+    /// The number of running threads.
     count: usize,
     /// A handle of the thread that owns the scope.
     owner: usize,
@@ -28,7 +28,7 @@ pub(crate) fn enter(scope: *mut u8) -> StdCall {
     }
 }
 
-/// The call by which a scope counts one thread less, which has panicked or not.
+/// The call by which a scope counts one thread less, with whether it has panicked.
 pub(crate) fn leave(scope: *mut u8, panics: bool) -> StdCall {
     let layout = layout();
     // SAFETY: as above.
@@ -42,7 +42,7 @@ pub(crate) fn leave(scope: *mut u8, panics: bool) -> StdCall {
     }
 }
 
-/// Finds out where the parts are, before any exploration.
+/// Finds the layout, before any exploration.
 pub(crate) fn look() {
     layout();
 }

@@ -1,5 +1,5 @@
-//! Functions of std that wait for other threads or wake them: `cargo raddle` links programs so that calls of them come here
-//! first, because they are not instrumented.
+//! Uninstrumented functions of std that block or wake threads: `cargo raddle` links programs so that calls of them come
+//! here first.
 
 use std::sync::{Once, OnceLock};
 use std::thread::Thread;
@@ -11,7 +11,7 @@ use raddle_engine::platform::global::GLOBAL;
 
 use crate::{barrier, scope, stdio};
 
-/// Whether a call was made here, and what it returns.
+/// Whether a call was made here, and its result.
 #[repr(C)]
 pub(crate) struct Answer {
     made: u64,
@@ -63,7 +63,7 @@ unsafe extern "C" fn __raddle_std_call(
             None => return GO_ON,
         },
         12 => scope::leave(first.cast(), second.addr() & 1 != 0),
-        // SAFETY: a handle is their first argument, and points to what it locks.
+        // SAFETY: a handle is their first argument, and points to the locked value.
         15 => match stdio::mutex(unsafe { *first.cast() }) {
             Some(call) => call,
             None => return GO_ON,
@@ -87,14 +87,14 @@ unsafe extern "C" fn __raddle_std_call(
     }
 }
 
-/// Called before `Once::call`; returns what is to be called: the once, or the copy, which then has its state.
+/// Called before `Once::call`; returns the once to call, or the copy, which then has its state.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __raddle_once_begins(once: *mut u32, copy: *mut u32) -> *mut u32 {
     // SAFETY: a virtual thread of the running engine, and its arguments.
     engine_of_virtual_thread().map_or(once, |engine| unsafe { interface::once_begins(engine, once, copy) })
 }
 
-/// Called after `Once::call`, also when a panic leaves it, with what was called.
+/// Called after `Once::call`, also when a panic leaves it, with the once or copy that was called.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __raddle_once_ends(once: *mut u32, called: *mut u32) {
     if let Some(engine) = engine_of_virtual_thread() {
@@ -103,7 +103,7 @@ unsafe extern "C" fn __raddle_once_ends(once: *mut u32, called: *mut u32) {
     }
 }
 
-/// Called before `Once::wait` and `wait_force`; returns what is to be called, as above.
+/// Called before `Once::wait` and `wait_force`; returns the once or copy to call, as above.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __raddle_once_waits(once: *mut u32, copy: *mut u32, force: bool) -> *mut u32 {
     let Some(engine) = engine_of_virtual_thread() else { return once };
@@ -111,7 +111,7 @@ unsafe extern "C" fn __raddle_once_waits(once: *mut u32, copy: *mut u32, force: 
     unsafe { interface::once_waits(engine, once, copy, force, once_states()) }
 }
 
-/// What a `Once` holds before anybody has called it, and when it is complete.
+/// The states of a `Once` before any call, and when it is complete.
 fn once_states() -> [u32; 2] {
     static STATES: OnceLock<[u32; 2]> = OnceLock::new();
     *STATES.get_or_init(|| {
@@ -127,24 +127,24 @@ fn once_states() -> [u32; 2] {
 
 /// The word at which a thread parks.
 pub(crate) fn parker(handle: &Thread) -> *mut u32 {
-    // SAFETY: the offset was found by looking.
+    // SAFETY: the offset was found by inspection.
     unsafe { inner(handle).add(parker_offset()) }
 }
 
-/// What a handle points to.
+/// The address that a handle points to.
 pub(crate) fn inner(handle: &Thread) -> *mut u32 {
     const { assert!(size_of::<Thread>() == size_of::<usize>(), "a handle is a pointer") };
     // SAFETY: the sizes are equal; the pointer is only used while the handle lives.
     unsafe { *std::ptr::from_ref(handle).cast::<*mut u32>() }
 }
 
-/// Where in a thread's data, in words, the one is that `unpark` sets: seen on a thread of its own, which has ended.
+/// Offset, in words, of the futex in a thread's data that `unpark` sets: found on a thread of its own, which has ended.
 fn parker_offset() -> usize {
     static OFFSET: OnceLock<usize> = OnceLock::new();
     *OFFSET.get_or_init(|| find_parker().expect("a thread's data has a word that `unpark` sets to 1"))
 }
 
-/// Finds out where the parts of std's types are, before any exploration.
+/// Finds the layouts of std's types, before any exploration.
 pub(crate) fn look_at_std() {
     parker_offset();
     once_states();

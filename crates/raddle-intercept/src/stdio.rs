@@ -1,4 +1,5 @@
-//! Where the mutexes of std's handles for input and output are. Programs cannot ask, so that is found by looking at locks.
+//! The mutexes of std's handles for input and output. Programs cannot ask for them, so they are found by inspecting
+//! locks.
 
 use std::io;
 use std::sync::{Mutex, OnceLock};
@@ -6,12 +7,12 @@ use std::thread::{self, ThreadId};
 
 use raddle_engine::interface::StdCall;
 
-/// Where the parts of a `ReentrantLock` are: offsets in words of 32 bits.
+/// The layout of a `ReentrantLock`: offsets in words of 32 bits.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     /// The word of its mutex.
     mutex: usize,
-    /// The first of two with the thread that holds it.
+    /// The first of two words with the holding thread.
     owner: usize,
 }
 
@@ -23,14 +24,14 @@ pub(crate) fn mutex(lock: *mut u32) -> Option<StdCall> {
 /// The call that locks a `ReentrantLock`, if the layout is known and the current thread does not hold it.
 pub(crate) fn reentrant_lock(lock: *mut u32) -> Option<StdCall> {
     let layout = layout()?;
-    // SAFETY: the offsets were found by looking.
+    // SAFETY: the offsets were found by inspection.
     unsafe {
         let owner = lock.add(layout.owner).cast::<u64>().read_volatile();
         (owner != current_id()).then(|| StdCall::Lock { word: lock.add(layout.mutex) })
     }
 }
 
-/// The layout, looked at before any exploration.
+/// The layout, found before any exploration.
 pub(crate) fn look() {
     layout();
 }
@@ -50,11 +51,11 @@ fn find() -> Option<Layout> {
     }
     drop(held);
 
-    // The lock comes before what it protects, and has a mutex, a count, and an owner of 64 bits.
+    // The lock precedes the protected value, and has a mutex, a count, and an owner of 64 bits.
     const WORDS: usize = 4;
     const { assert!(size_of::<io::Stderr>() == size_of::<usize>(), "a handle is a pointer") };
     let handle = io::stderr();
-    // SAFETY: it points to the lock.
+    // SAFETY: the handle points to the lock.
     let lock = unsafe { &**(&raw const handle).cast::<*const [u32; WORDS]>() };
     let first = io::stderr().lock();
     let once: [u32; WORDS] = words(lock);
@@ -64,14 +65,14 @@ fn find() -> Option<Layout> {
     let id = current_id();
     let is_owner = |&word: &usize| u64::from(once[word]) | u64::from(once[word + 1]) << 32 == id;
     let owner = (0..WORDS - 1).step_by(2).find(is_owner)?;
-    // What the second one changes is the count.
+    // The word that the second lock changes is the count.
     let is_mutex = |&word: &usize| word / 2 != owner / 2 && once[word] != 0 && twice[word] == once[word];
     Some(Layout { mutex: (0..WORDS).find(is_mutex)?, owner })
 }
 
 /// The first words of a value, which others may change.
 fn words<const COUNT: usize, T>(value: &T) -> [u32; COUNT] {
-    // SAFETY: the value has as many.
+    // SAFETY: the value has as many words.
     unsafe { std::ptr::from_ref(value).cast::<[u32; COUNT]>().read_volatile() }
 }
 

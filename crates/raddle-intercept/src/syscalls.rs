@@ -48,7 +48,7 @@ unsafe extern "C" fn gettid() -> libc::pid_t {
     unsafe { syscall(libc::SYS_gettid, 0, 0, 0, 0, 0, 0) as libc::pid_t }
 }
 
-/// The kernel's way of reporting errors, made the C library's.
+/// The C library's error reporting, from the kernel's.
 fn answer(result: c_long) -> c_long {
     if (-4095..0).contains(&result) {
         // SAFETY: every thread has an `errno`.
@@ -58,7 +58,7 @@ fn answer(result: c_long) -> c_long {
     result
 }
 
-/// The answer to a call that concerns virtual threads; none for all others.
+/// The result of a system call that concerns virtual threads; none for all others.
 unsafe fn virtual_syscall(engine: *mut Engine, number: c_long, args: [c_long; 6]) -> Option<c_long> {
     // SAFETY: the caller's.
     unsafe {
@@ -83,7 +83,7 @@ unsafe fn virtual_syscall(engine: *mut Engine, number: c_long, args: [c_long; 6]
     }
 }
 
-/// What the thread with number 0 takes for its kernel thread id.
+/// The kernel thread id of virtual thread 0.
 const FIRST_TID: c_long = 1_000_000;
 
 unsafe fn futex(engine: *mut Engine, [address, op, value, timeout, second, mask]: [c_long; 6]) -> c_long {

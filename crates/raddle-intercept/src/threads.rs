@@ -1,4 +1,4 @@
-//! POSIX threads: on a virtual thread they make, join and detach virtual threads.
+//! POSIX threads: a virtual thread spawns, joins and detaches virtual threads.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -19,7 +19,7 @@ fn thread_of(handle: libc::pthread_t) -> Option<ThreadId> {
     handle.checked_sub(HANDLES).and_then(|thread| ThreadId::try_from(thread).ok())
 }
 
-/// Calls the C library's definition of the function that this stands in.
+/// Calls the C library's definition of the enclosing function.
 macro_rules! real {
     ($name:literal, fn($($type:ty),*) $(-> $result:ty)?, $($argument:expr),*) => {{
         type Real = unsafe extern "C" fn($($type),*) $(-> $result)?;
@@ -94,7 +94,7 @@ unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *const c_
     // SAFETY: the contract of `pthread_setname_np`.
     unsafe {
         match engine_of_virtual_thread() {
-            // std names a thread from within, where `pthread_self` is the lender's.
+            // std names a thread from within, where `pthread_self` is the TLS donor's.
             Some(engine) => {
                 interface::name_thread(engine, &CStr::from_ptr(name).to_string_lossy());
                 0
@@ -104,7 +104,8 @@ unsafe extern "C" fn pthread_setname_np(thread: libc::pthread_t, name: *const c_
     }
 }
 
-/// std asks for the bounds of a new thread's stack. The virtual one's are at hand; asking the kernel costs microseconds.
+/// `pthread_getattr_np`: std asks for the bounds of a new thread's stack. The virtual thread's are at hand; asking the
+/// kernel takes microseconds.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_getattr_np(
     thread: libc::pthread_t,
@@ -130,7 +131,8 @@ unsafe extern "C" fn pthread_getattr_np(
     }
 }
 
-/// std gives each thread an alternate signal stack unless it has one. A virtual thread shares its OS thread's.
+/// `sigaltstack`: std gives each thread an alternate signal stack unless it has one. A virtual thread shares its OS
+/// thread's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     // SAFETY: the contract of `sigaltstack`.
@@ -145,7 +147,7 @@ unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     }
 }
 
-/// Adds where the call came from, as the atomic accesses do.
+/// Adds the caller, as the atomic accesses do.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_yield() -> c_int {
@@ -225,7 +227,7 @@ unsafe extern "C" fn pthread_setspecific(key: libc::pthread_key_t, value: *const
     }
 }
 
-/// How std registers the destructors of thread-locals.
+/// The function by which std registers the destructors of thread-locals.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(
     destructor: unsafe extern "C" fn(*mut u8),

@@ -1,19 +1,19 @@
-//! How machine code calls.
+//! Calls in machine code.
 
 use crate::image::Image;
 
-/// How a call finds the function.
+/// The target of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Call {
-    /// The function is at this address in the file.
+    /// A function at this address in the file.
     To(u64),
-    /// Its address is read from an object, as those of methods are.
+    /// A function whose address is read from an object, as those of methods are.
     ThroughPointer,
 }
 
-/// The call that ends at an address in the file; none where it cannot be told.
+/// The call that ends at an address in the file; none if it is not recognised.
 ///
-/// A call through the table that the linker fills in may go to any function by its name, and is not told.
+/// A call through the table that the linker fills in may go to any function of that name, and is not recognised.
 pub(crate) fn call_before(image: &Image, address: u64) -> Option<Call> {
     if !cfg!(target_arch = "x86_64") {
         return None;
@@ -21,7 +21,7 @@ pub(crate) fn call_before(image: &Image, address: u64) -> Option<Call> {
     decode(image.at(address.checked_sub(WINDOW as u64)?)?, address)
 }
 
-/// So much code is looked at: where a register that is called was loaded is not far.
+/// Bytes of code that are searched for the load of a called register, which is not far.
 const WINDOW: usize = 40;
 
 fn decode(code: [u8; WINDOW], end: u64) -> Option<Call> {
@@ -49,7 +49,7 @@ enum Loaded {
     FromObject,
 }
 
-/// What the code loads into a register last, in `mov memory, register` of 64 bits.
+/// The last load of the code into a register, in `mov memory, register` of 64 bits.
 fn loaded_from(code: &[u8], register: u8, upper: bool) -> Option<Loaded> {
     code.windows(3).rev().find_map(|code| {
         let [rex @ 0x48..=0x4f, 0x8b, modrm] = *code else { return None };

@@ -1,61 +1,61 @@
-//! What an atomic access is, judged by the functions around it.
+//! Classification of atomic accesses, by the functions around them.
 //!
-//! Most atomic accesses of a small program are not its author's: handles are counted, threads are started and joined.
-//! They are inlined into the author's functions (or are generic, and so compiled with them) and are instrumented like
-//! everything else. Only the innermost frame that is not plumbing decides: further out everything is called by some
-//! `std::thread` closure, the author's own code included.
+//! Most atomic accesses of a small program are not its author's: references are counted, threads are spawned and
+//! joined. They are inlined into the author's functions (or are generic, and so compiled with them) and are
+//! instrumented like everything else. Only the innermost frame that is not plumbing decides: further out everything is
+//! called by some `std::thread` closure, the author's own code included.
 
 use crate::names::{first_argument, members, owner, shorten};
 
-/// What an atomic access at a code address is.
+/// The class of an atomic access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Site {
     /// The program's own synchronisation, or a library's on its behalf.
     User,
-    /// Code that the compiler made of several places at once, so that nothing tells which of them it is.
+    /// Code that the compiler merged from several sources, so that nothing tells them apart.
     Merged,
-    /// The synchronisation of the standard library, which it makes on the program's behalf.
+    /// The synchronisation of the standard library on the program's behalf.
     Std,
-    /// How the standard library starts, names and joins threads; no program can tell its order.
+    /// Bookkeeping of the standard library about threads: spawn, names, join. No program can tell its order.
     ThreadBookkeeping,
-    /// `JoinHandle::is_finished` looks at a thread.
+    /// The load of `JoinHandle::is_finished`.
     IsFinished,
-    /// Bookkeeping, too: a scope looks whether its threads have ended.
+    /// Bookkeeping, too: a scope checks whether its threads have ended.
     ScopeEnd,
-    /// A handle (`Arc`, `Weak`) is made: the count goes up.
+    /// The increment of a reference count (`Arc`, `Weak`).
     RefCountUp,
-    /// An `Arc` is given up: the count goes down, and with the last one the value goes.
+    /// The decrement of a strong count. The last one drops the value.
     RefCountDown,
-    /// A `Weak` is given up, or the one that all `Arc`s own together: with the last one the memory goes.
+    /// The decrement of a weak count, by a `Weak` or by the last `Arc`. The last one frees the memory.
     WeakCountDown,
     /// Code that the caller of [`Program::classify_with`](crate::Program::classify_with) knows to count references.
     MarkedCount,
     /// The compare-exchange with which a `std::sync::Mutex` is locked, and which the thread repeats until it succeeds.
     MutexLock,
-    /// Part of how a `std::sync::RwLock` is locked by a thread that waits until it can.
+    /// Part of locking a `std::sync::RwLock` by a thread that waits until it can.
     RwLockWait,
     /// Part of an attempt to lock a `std::sync::RwLock`.
     RwLockTry,
-    /// Part of the load and compare-exchange loop that the instrumentation made of one operation (`fetch_min`, ...).
-    /// Only meant for loads and compare-exchanges: the operation itself has the same address when it was left whole.
+    /// Part of a loop of loads and compare-exchanges into which one operation (`fetch_min`, ...) was expanded. Only
+    /// meant for loads and compare-exchanges: an operation that was not expanded has the same address.
     ExpandedRmw(&'static str),
-    /// Only plumbing (`AtomicUsize::fetch_sub`, ...): what it is depends on the caller.
-    /// Unoptimised code does not inline it; ask again with the return address of the function that holds this one.
+    /// Plumbing (`AtomicUsize::fetch_sub`, ...): the caller decides the class. Unoptimised code does not inline it; ask
+    /// again with the return address of the enclosing function.
     Plumbing,
 }
 
-/// What may become of a compare-exchange, by the functions of the standard library around it.
+/// The strength of a compare-exchange, by the functions of the standard library around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
-    /// It fails if the place does not hold what is expected; or it is no compare-exchange.
+    /// It fails only if the location does not hold the expected value; or it is no compare-exchange.
     Strong,
-    /// It may also fail if the place does.
+    /// It may fail although the location holds the expected value.
     Weak,
-    /// Then the standard library tries again (`fetch_update`, ...).
+    /// It may fail spuriously, and the standard library then tries again (`fetch_update`, ...).
     Repeated,
 }
 
-/// What a compare-exchange within functions of these paths is, innermost first.
+/// The strength of a compare-exchange within functions of these paths, innermost first.
 pub(crate) fn exchange(paths: impl Iterator<Item = String>) -> Exchange {
     let mut found = Exchange::Strong;
     for path in paths.take_while(|path| owner(path).starts_with("core::sync::atomic")) {
@@ -76,8 +76,8 @@ pub(crate) struct Around<'a> {
     pub(crate) name: &'a str,
 }
 
-/// Judges an access by the functions around it, innermost first. `is_marked` is asked about paths of functions, and about the type
-/// that is cloned or dropped.
+/// Classifies an access by the functions around it, innermost first. `is_marked` is called with paths of functions, and
+/// of the type that is cloned or dropped.
 pub(crate) fn classify<'a>(
     frames: impl IntoIterator<Item = Around<'a>>,
     is_marked: &dyn Fn(&str) -> bool,
@@ -118,7 +118,7 @@ pub(crate) fn classify<'a>(
         } else if owner.starts_with("std::sys::sync::rwlock::futex::RwLock") {
             return members(&frame.path).find_map(locking).unwrap_or(Site::Std);
         } else if owner.starts_with("std::sync::poison::Flag") {
-            // Locking and unlocking look at the flag while they hold the lock; only `is_poisoned` asks without it.
+            // Locking and unlocking read the flag while they hold the lock; only `is_poisoned` reads it without.
             if let Some("guard" | "done" | "borrow") = members(&frame.path).last() {
                 return Site::ThreadBookkeeping;
             }
@@ -139,10 +139,10 @@ pub(crate) fn classify<'a>(
     Site::Plumbing
 }
 
-/// Judges an access by the function that was called and did not return before it was made: none if all that function does is to pass
-/// the access on, so that its caller decides.
+/// Classifies an access by the function that was called and has not returned. None if that function only passes the
+/// access on, so that its caller decides.
 pub(crate) fn classify_tail_call(function: Around<'_>, is_marked: &dyn Fn(&str) -> bool) -> Option<Site> {
-    // Code of others is inlined into these: destructors into drop glue, closures into what calls them.
+    // Other code is inlined into these: destructors into drop glue, closures into their callers.
     const HOLDS_OTHERS: [&str; 4] = ["core::ptr", "core::ops::function", "std::panic", "std::sys::backtrace"];
     let of_others = {
         let owner = owner(&function.path);
@@ -167,7 +167,7 @@ fn expanded(path: &str) -> Option<&'static str> {
     })
 }
 
-/// What a method of `Arc` or `Weak` does to the counts; none for those that leave them alone.
+/// The effect of a method of `Arc` or `Weak` on the counts; none for methods without one.
 fn counting(method: &str) -> Option<Site> {
     match method {
         "clone" | "downgrade" | "increment_strong_count" | "increment_strong_count_in" => {
@@ -183,7 +183,7 @@ fn counting(method: &str) -> Option<Site> {
     }
 }
 
-/// How a method of `RwLock` takes the lock; none for those that do not.
+/// The way in which a method of `RwLock` takes the lock; none for methods that do not.
 fn locking(method: &str) -> Option<Site> {
     match method {
         "read" | "write" => Some(Site::RwLockWait),
@@ -229,7 +229,7 @@ fn is_bookkeeping(owner: &str) -> bool {
         .any(|module| within(owner, module))
 }
 
-/// Code that only passes on what its caller wants.
+/// Plumbing: code that only passes an access on.
 fn is_plumbing(owner: &str) -> bool {
     // An unmangled or generated function without any path, such as a shim, tells nothing.
     !owner.contains("::")

@@ -1,4 +1,4 @@
-//! The types of `gimli` as they are used here, and small helpers around one entry.
+//! The types of `gimli` in use, and helpers for one entry.
 //!
 //! The two largest sections are never read whole: `.debug_info` is read unit by unit, `.debug_str` string by string.
 
@@ -14,7 +14,7 @@ pub(crate) type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
 pub(crate) type Offset = gimli::UnitOffset<usize>;
 pub(crate) type Sections = gimli::DwarfSections<Vec<u8>>;
 
-/// The debug information of a program: the small sections, and where the large ones are.
+/// The debug information of a program: the small sections, and the positions of the large ones.
 pub(crate) struct Dwarf<'a> {
     sections: gimli::Dwarf<Slice<'a>>,
     image: &'a Image,
@@ -38,7 +38,7 @@ impl<'a> Dwarf<'a> {
         self.image.part(".debug_info", offset, self.unit_length(offset).unwrap_or(0))
     }
 
-    /// Where units begin in `.debug_info`, in order.
+    /// The beginnings of units in `.debug_info`, in order.
     pub(crate) fn unit_offsets(&self) -> Vec<usize> {
         let mut offsets = Vec::new();
         let mut at = 0;
@@ -79,7 +79,7 @@ impl<'a> Dwarf<'a> {
         let field = self.image.part(".debug_info", offset, 12);
         let short = u32::from_le_bytes(field.get(..4)?.try_into().ok()?);
         let length = match short {
-            // The 64-bit format, which nobody uses.
+            // The 64-bit format, which is not in use.
             0xffff_ffff => {
                 usize::try_from(u64::from_le_bytes(field.get(4..)?.try_into().ok()?)).ok()?.checked_add(12)?
             }
@@ -90,7 +90,7 @@ impl<'a> Dwarf<'a> {
     }
 }
 
-/// Reads the small sections that answer questions.
+/// Reads the small sections.
 pub(crate) fn read_sections(image: &Image) -> Sections {
     use gimli::SectionId::*;
     gimli::DwarfSections::load(|id| -> Result<_, std::convert::Infallible> {

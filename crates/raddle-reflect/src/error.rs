@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-/// Why a program could not be opened.
+/// The reason why a program could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReflectError {
@@ -9,7 +9,7 @@ pub enum ReflectError {
     Unreadable {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// The file is not a 64-bit little-endian ELF program, the only kind that is understood.
@@ -17,7 +17,7 @@ pub enum ReflectError {
         /// The program.
         path: PathBuf,
     },
-    /// Where the running program was loaded could not be found out.
+    /// The load address of the running program is unknown.
     NotMapped,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct At<'a, 'd> {
     pub(crate) address: u64,
 }
 
-/// A function, inlined or not, and where it was inlined.
+/// A function, inlined or not, and the position of the inlined call.
 pub(crate) struct Call {
     linkage_name: String,
     /// The name in the debug information, with its generic arguments.
@@ -53,7 +53,7 @@ impl<'d> At<'_, 'd> {
                 file.map(|file| paths::shorten(&file, compiled_in, self.program.running_in.as_deref()));
             frames.push(Frame {
                 function: names::shorten(&path),
-                // What has no line was made by the compiler.
+                // Code without a line was made by the compiler.
                 internal: call.part.is_some() || file.as_ref().is_none_or(|(_, of_std)| *of_std),
                 file: file.map(|(file, _)| file),
                 line: position.and_then(|(_, line)| line),
@@ -77,7 +77,7 @@ impl<'d> At<'_, 'd> {
     /// The functions at the address, innermost first; the last is the one whose code it is.
     pub(crate) fn chain(&self) -> Vec<Call> {
         let mut chain = Vec::new();
-        // Damaged information gives what was read until then.
+        // Damaged information ends the list.
         let _ = self.read_chain(&mut chain);
         chain.reverse();
         chain
@@ -123,10 +123,11 @@ impl<'d> At<'_, 'd> {
     }
 }
 
-/// From an inlined call to the abstract function, its declaration, and as far again; damaged entries may go in circles.
+/// Longest chain of references: from an inlined call to the abstract function, its declaration, and as far again;
+/// damaged entries may form circles.
 const HOPS: u32 = 4;
 
-/// Takes a function's names from an entry, or from where that says it was declared, perhaps in another unit.
+/// Reads a function's names from an entry, or from its declaration, perhaps in another unit.
 fn take_names<'d>(
     program: &Program,
     dwarf: &Dwarf<'d>,
@@ -143,7 +144,8 @@ fn take_names<'d>(
             *name = dwarf.text(unit, entry, at).unwrap_or_default();
         }
     }
-    // An unmangled function is known by where it is declared only; an inlined call lies wherever it was inlined.
+    // An unmangled function is identified by the position of its declaration only; an inlined call lies wherever it was
+    // inlined.
     if entry.tag() == gimli::DW_TAG_subprogram {
         call.part = call.part.or_else(|| table.part(entry.offset()));
     }

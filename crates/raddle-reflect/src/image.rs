@@ -1,7 +1,7 @@
-//! The program file: its table of sections, and the sections' bytes when they are asked for.
+//! The program file: its table of sections, and the sections' bytes on request.
 //!
-//! Only the few fields that are needed are taken from ELF, by hand: a general object reader would be a dependency of
-//! every user's tests.
+//! Only the few needed fields are read from ELF, by hand: a general object reader would be a dependency of every user's
+//! tests.
 
 use std::fs::File;
 use std::io;
@@ -66,7 +66,7 @@ impl Image {
         Ok(Image { file, length, sections, relocatable })
     }
 
-    /// The bytes of a section: empty if there is none, or none that can be read as it stands.
+    /// The bytes of a section: empty if there is none, or none that can be read uncompressed.
     pub(crate) fn section(&self, name: &str) -> Vec<u8> {
         self.part(name, 0, usize::MAX)
     }

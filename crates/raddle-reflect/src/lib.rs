@@ -1,5 +1,5 @@
-//! What a running program's own debug information says about its addresses: which lines and inlined functions a code
-//! address stands for, what role an atomic access there plays, and which static, local or field a data address is.
+//! Debug information of the running program: the lines and inlined functions at a code address, the class of an atomic
+//! access there, and the static, local or field at a data address.
 //!
 //! ```
 //! # fn main() -> Result<(), raddle_reflect::ReflectError> {
@@ -12,9 +12,9 @@
 //! # }
 //! ```
 //!
-//! **Invariants.** Nothing here knows about scheduling or events. Everything is lazy: opening a program reads its table
-//! of sections, the first question reads the sections it needs, and only the compilation units that hold an asked-for
-//! address are parsed. A question that the debug information cannot answer is `None` or empty, never an error.
+//! **Invariants:** nothing here knows of scheduling or events. Everything is lazy: opening a program reads its table of
+//! sections, the first query reads the sections it needs, and only the compilation units that hold a requested address
+//! are parsed. The answer to a query beyond the debug information is `None` or empty, never an error.
 //!
 //! Linked into users' test binaries, so `gimli` (parsing) and `rustc-demangle` are the only dependencies, and no
 //! memory is mapped: the code is free of `unsafe`.

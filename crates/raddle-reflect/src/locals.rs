@@ -8,14 +8,14 @@ use crate::types::Types;
 /// A local or parameter that lives in the frame.
 pub(crate) struct Local {
     pub(crate) name: String,
-    /// Where it lies, relative to the frame pointer.
+    /// The offset from the frame pointer.
     pub(crate) offset: i64,
     pub(crate) of: Offset,
 }
 
 /// The locals in scope at a code address of a function, innermost scopes last.
 ///
-/// Only the program's own, and of these only those with a place in the frame, reckoned from the frame pointer, as unoptimised code has them.
+/// Only those of the program's own functions that have an offset from the frame pointer, as in unoptimised code.
 pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64) -> Vec<Local> {
     let mut locals = Vec::new();
     let Ok(mut entries) = types.unit.entries_raw(Some(function)) else { return locals };
@@ -23,7 +23,7 @@ pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64
     if !matches!(entries.read_entry(&mut entry), Ok(true)) || !based_on_frame_pointer(types, &entry) {
         return locals;
     }
-    // The functions around what is being read, with their depths, and whether they are the standard library's: `dst` of
+    // The functions around the current entry, with their depths, and whether they are the standard library's: `dst` of
     // `atomic_store` would be a name for everything.
     let mut functions = vec![(0, is_of_std(types, &entry))];
     // The depth of a scope that does not hold the address: everything below it is stepped over.

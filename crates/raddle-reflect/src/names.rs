@@ -19,8 +19,8 @@ pub(crate) fn shorten(name: &str) -> String {
     short.out
 }
 
-/// The path a function belongs to, for deciding whose code it is: its own module path, or that of the type or, for
-/// blanket implementations, of the trait it implements.
+/// The owner of a function: its module path, or that of the type or, for blanket implementations, of the trait it
+/// implements.
 ///
 /// `<alloc::sync::Arc<T> as core::clone::Clone>::clone` belongs to `alloc::sync::Arc`.
 pub(crate) fn owner(name: &str) -> &str {
@@ -35,7 +35,7 @@ pub(crate) fn owner(name: &str) -> &str {
     }
 }
 
-/// What comes after the owner: `::clone`, `::upgrade::{{closure}}`.
+/// The rest of the path after the owner: `::clone`, `::upgrade::{{closure}}`.
 pub(crate) fn members(name: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     let after = name

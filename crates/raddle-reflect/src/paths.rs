@@ -1,11 +1,11 @@
-//! Source paths as a person wants to read them.
+//! Source paths, shortened for readers.
 
 use std::path::Path;
 
-/// A source path made short, and whether it belongs to the standard library.
+/// A shortened source path, and whether it belongs to the standard library.
 ///
-/// The standard library's and the registry's own places are the same for everybody and go; what lies in the
-/// workspace (where the unit was compiled, if the process runs inside it) becomes relative to it.
+/// The directories of the standard library and of the registry are the same for everybody and go; paths in the
+/// workspace (where the unit was compiled, if the process runs inside it) become relative to it.
 pub(crate) fn shorten(path: &str, compiled_in: Option<&str>, running_in: Option<&Path>) -> (String, bool) {
     // Precompiled: `/rustc/<commit>/library/`. With the sources installed: `…/lib/rustlib/src/rust/library/`.
     if let Some(rest) = path.strip_prefix("/rustc/")
@@ -16,7 +16,7 @@ pub(crate) fn shorten(path: &str, compiled_in: Option<&str>, running_in: Option<
     if let Some((_, rest)) = path.split_once("/rustlib/src/rust/library/") {
         return (rest.to_owned(), true);
     }
-    // The standard library's own dependencies are vendored under names without a place.
+    // The standard library's own dependencies are vendored under names without a directory.
     if let Some(rest) = path.strip_prefix("/rust/deps/") {
         return (rest.to_owned(), true);
     }

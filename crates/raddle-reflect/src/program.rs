@@ -15,8 +15,8 @@ use crate::{Exchange, Frame, ReflectError, Site, locals, names};
 
 /// A program with its debug information, loaded at some address.
 ///
-/// All addresses asked about are those of the running program. What is not known is `None` or empty: a program
-/// without debug information answers everything, with nothing.
+/// All addresses are those of the running program. Unknown answers are `None` or empty: so are all answers for a
+/// program without debug information.
 pub struct Program {
     image: Image,
     bias: u64,
@@ -29,7 +29,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Opens a program file; `load_bias` is what its loader added to the addresses in the file.
+    /// Opens a program file; `load_bias` is the loader's offset from the addresses in the file.
     ///
     /// Reads the table of sections only.
     pub fn open(path: &Path, load_bias: u64) -> Result<Program, ReflectError> {
@@ -55,7 +55,7 @@ impl Program {
 
     /// The functions at a return address, innermost inlined one first, with their lines.
     ///
-    /// The call that returns there is what is looked up, not the instruction after it.
+    /// The looked-up address is that of the call, not of the instruction after it.
     pub fn frames(&self, return_address: u64) -> Vec<Frame> {
         let Some(address) = self.in_file(return_address) else { return Vec::new() };
         self.at(address, |at| at.frames())
@@ -72,19 +72,19 @@ impl Program {
         }
     }
 
-    /// What an atomic access that returns to this address is.
+    /// The class of an atomic access whose callback returns to this address.
     pub fn classify(&self, return_address: u64) -> Site {
         self.classify_with(return_address, &|_| false)
     }
 
-    /// [`classify`](Program::classify), where `is_marked` knows functions that count references, by their path, or by that of the
-    /// type that they clone or drop.
+    /// [`classify`](Program::classify), where `is_marked` recognises functions that count references, by their path or
+    /// that of the type that they clone or drop.
     pub fn classify_with(&self, return_address: u64, is_marked: &dyn Fn(&str) -> bool) -> Site {
         self.classify_frames([return_address], is_marked)
     }
 
-    /// What an atomic access is, by the return addresses of its call and of the functions around it, innermost first.
-    /// Takes no more of them than it needs; never [`Site::Plumbing`] unless all of them are.
+    /// The class of an atomic access, by the return addresses of its callback and of the functions around it, innermost
+    /// first. Takes no more of them than it needs; never [`Site::Plumbing`] unless all of them are.
     pub fn classify_stack(&self, return_addresses: impl IntoIterator<Item = u64>) -> Site {
         self.classify_frames(return_addresses, &|_| false)
     }
@@ -115,8 +115,9 @@ impl Program {
         Site::Plumbing
     }
 
-    /// What an access is, if the call before a return address goes to a function that neither makes nor passes on an access: then
-    /// that function ended in a jump to the one that does (a tail call), and the code around the call tells nothing.
+    /// The class of an access, if the call before a return address goes to a function that neither makes nor passes on
+    /// an access: that function ended in a jump to the one that does (a tail call), and the code around the call tells
+    /// nothing.
     fn tail_call(&self, return_address: u64, is_marked: &dyn Fn(&str) -> bool) -> Option<Site> {
         let target = match call_before(&self.image, return_address.checked_sub(self.bias)?)? {
             Call::To(target) => target,
@@ -134,13 +135,13 @@ impl Program {
         classify_tail_call(function, is_marked)
     }
 
-    /// What may become of a compare-exchange that returns to this address.
+    /// The strength of a compare-exchange whose callback returns to this address.
     pub fn exchange(&self, return_address: u64) -> Exchange {
         let chain = |address| self.at(address, |at| exchange(at.chain().iter().map(|call| call.path())));
         self.in_file(return_address).and_then(chain).unwrap_or(Exchange::Strong)
     }
 
-    /// Where a static lies, by a part of its linkage name.
+    /// The address of a static, by a part of its linkage name.
     pub fn static_address(&self, part_of_name: &str) -> Option<u64> {
         let symbols = self.symbols();
         Some(symbols.object_named(part_of_name)?.address + self.bias)
@@ -165,16 +166,16 @@ impl Program {
     /// The local or parameter, with its field, that an address in a frame belongs to.
     ///
     /// The frame is that of the function containing `return_address`, and `frame_pointer` is that function's own (rbp
-    /// on x86-64). Only names what has a place in the frame: what unoptimised code keeps there.
+    /// on x86-64). Only locals with an offset in the frame have names, as in unoptimised code.
     pub fn local_name(&self, return_address: u64, frame_pointer: u64, address: u64) -> Option<String> {
         self.local_name_via(return_address, frame_pointer, address, |_| None)
     }
 
-    /// As [`Program::local_name`], and also names what locals point to (`self.head`, `queue.tail`), through references,
-    /// boxes and `Arc`s.
+    /// As [`Program::local_name`], and also names the targets of locals (`self.head`, `queue.tail`), through
+    /// references, boxes and `Arc`s.
     ///
-    /// `read` reads eight bytes of the program's memory; it must answer `None` for addresses that cannot be read, which
-    /// it will be asked for when a local has not been given its value yet.
+    /// `read` reads eight bytes of the program's memory. It must return `None` for unreadable addresses, which occur
+    /// while a local has no value yet.
     pub fn local_name_via(
         &self,
         return_address: u64,
@@ -188,7 +189,7 @@ impl Program {
             let locals = locals::in_scope(&types, at.function, code);
             let bases: Vec<u64> =
                 locals.iter().map(|local| frame_pointer.wrapping_add_signed(local.offset)).collect();
-            // The frame itself first: what lies in it is surer than what something points to.
+            // The frame itself first: its contents are surer than the target of a pointer.
             for (local, &base) in locals.iter().zip(&bases).rev() {
                 if let Some(offset) = address.checked_sub(base)
                     && offset < types.size(local.of).unwrap_or(0)
@@ -229,7 +230,7 @@ impl Program {
         self.index.get_or_init(|| UnitIndex::read(dwarf))
     }
 
-    /// Where units begin in `.debug_info`, in order.
+    /// The beginnings of units in `.debug_info`, in order.
     pub(crate) fn unit_offsets(&self, dwarf: &Dwarf<'_>) -> &[usize] {
         self.unit_offsets.get_or_init(|| dwarf.unit_offsets())
     }
@@ -249,7 +250,7 @@ impl Program {
         Some(table)
     }
 
-    /// Answers a question about the function at an address in the file.
+    /// Runs a query about the function at an address in the file.
     fn at<T>(&self, address: u64, answer: impl FnOnce(&At<'_, '_>) -> T) -> Option<T> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
@@ -261,7 +262,7 @@ impl Program {
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
         let symbol = self.symbols().function(address)?;
         let path = names::demangle(self.symbols().name(symbol));
-        // Without debug information it is the system's, or as far away.
+        // Code without debug information is the system's, or as foreign.
         Some(Frame { function: names::shorten(&path), file: None, line: None, internal: true })
     }
 
@@ -275,7 +276,7 @@ impl Program {
     }
 }
 
-/// Where the running program was loaded: the beginning of the mapping of its file's beginning.
+/// The load address of the running program: the beginning of the mapping of its file's beginning.
 fn own_load_bias() -> Result<u64, ReflectError> {
     let unreadable = |path: &str| {
         let path = PathBuf::from(path);

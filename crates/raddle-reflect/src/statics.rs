@@ -1,4 +1,4 @@
-//! The types of statics, by unit: found when a name with a field is first asked for.
+//! The types of statics, by unit: read when the first name with a field is needed.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(crate) type Statics = HashMap<u64, Offset>;
 /// Reads the statics of a unit; one that cannot be read has none.
 pub(crate) fn read(table: &UnitTable) -> Statics {
     let mut statics = Statics::new();
-    // What was read until a damaged entry is kept.
+    // A damaged entry ends the list.
     let _ = read_into(table, &mut statics);
     statics
 }

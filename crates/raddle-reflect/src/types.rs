@@ -1,24 +1,24 @@
-//! Types: how large they are, and which field lies at an offset.
+//! Types: their sizes, and the field at an offset.
 
 use gimli::AttributeValue;
 
 use crate::dwarf::{Dwarf, Entry, Offset, Unit, number, reference};
 use crate::units::UnitTable;
 
-/// A unit opened for questions about its types.
+/// A unit opened for queries about its types.
 pub(crate) struct Types<'a, 'd> {
     pub(crate) dwarf: &'a Dwarf<'d>,
     pub(crate) unit: &'a Unit<'d>,
     pub(crate) table: &'a UnitTable,
 }
 
-/// Deeper than any type that a person wrote; damaged information may go in circles.
+/// Depth limit: deeper than any type that a person wrote; damaged information may form circles.
 const DEPTH: u32 = 24;
 
-/// How many pointers are followed from a local: a reference to a handle to the object.
+/// Number of pointers followed from a local: a reference to a handle to the object.
 const POINTERS: u32 = 3;
 
-/// How deep pointers are looked for inside a value: `Arc` keeps its own three members down.
+/// Depth of the search for pointers inside a value: `Arc` keeps its own three members down.
 const MEMBERS: u32 = 4;
 
 impl<'d> Types<'_, 'd> {
@@ -26,7 +26,7 @@ impl<'d> Types<'_, 'd> {
         self.size_within(of, DEPTH)
     }
 
-    /// What lies `offset` bytes into a value: `.field`, `[3]`, `.0.next`, or `+8` where the type does not tell. Empty
+    /// The path to `offset` bytes into a value: `.field`, `[3]`, `.0.next`, or `+8` where the type does not tell. Empty
     /// for the value itself.
     pub(crate) fn path(&self, of: Offset, offset: u64) -> String {
         let mut path = String::new();
@@ -57,15 +57,15 @@ impl<'d> Types<'_, 'd> {
         members
     }
 
-    /// How a member is written after a value: nothing for the insides of the standard library's types, which nobody
-    /// knows by name.
+    /// The text of a member after a value: empty for the insides of the standard library's types, which nobody knows by
+    /// name.
     pub(crate) fn member_name(&self, of: Offset, member: &Member) -> String {
         let name = |entry: Offset| {
             let entry = self.unit.entry(entry).ok()?;
             self.dwarf.text(self.unit, &entry, gimli::DW_AT_name)
         };
         let field = name(member.entry).unwrap_or_else(|| "?".to_owned());
-        // What remains tells two atomics of one lock apart.
+        // The rest tells two atomics of one lock apart.
         if self.table.is_std(of) && !matches!(field.as_str(), "poison" | "writer_notify") {
             return String::new();
         }
@@ -76,7 +76,7 @@ impl<'d> Types<'_, 'd> {
         format!(".{}", index.unwrap_or(&field))
     }
 
-    /// The path from a value at `base` through what it points to, to an address.
+    /// The path from a value at `base` through its pointers to an address.
     ///
     /// `read` reads eight bytes of memory.
     pub(crate) fn path_via(

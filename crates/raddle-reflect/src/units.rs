@@ -1,4 +1,4 @@
-//! Compilation units: which one holds a code address, and what is kept of a unit once it has been looked at.
+//! Compilation units: the one that holds a code address, and the data kept of a parsed unit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use crate::dwarf::{Dwarf, Entry, Offset, Unit, slice};
 use crate::lines::Lines;
 use crate::statics::Statics;
 
-/// Which unit holds which code, and which statics.
+/// The units by code and statics.
 pub(crate) struct UnitIndex {
     /// By `begin`.
     ranges: Vec<CodeRange>,
@@ -21,20 +21,20 @@ struct CodeRange {
     unit: usize,
 }
 
-/// What is kept of a unit: its bytes, and offsets into them.
+/// A parsed unit: its bytes, and offsets into them.
 pub(crate) struct UnitTable {
     bytes: Vec<u8>,
     abbreviations: Arc<Abbreviations>,
     bases: Bases,
     /// The functions that have code, by `begin`.
     functions: Vec<FunctionRange>,
-    /// Where the entries of the standard library's and of Raddle's namespaces begin and end, in order.
+    /// The ranges of entries of the standard library's and of Raddle's namespaces, in order.
     internal: Vec<Namespace>,
     pub(crate) lines: OnceLock<Lines>,
     pub(crate) statics: OnceLock<Statics>,
 }
 
-/// What a unit's other attributes are relative to.
+/// The base of a unit's other attributes.
 struct Bases {
     low_pc: u64,
     str_offsets: gimli::DebugStrOffsetsBase,
@@ -56,7 +56,7 @@ impl Bases {
     }
 }
 
-/// Where the entries of a namespace begin and end, and whose it is.
+/// The range of entries of a namespace, and its owner.
 type Namespace = (Offset, Offset, Part);
 
 struct FunctionRange {
@@ -86,7 +86,7 @@ impl Part {
 impl UnitIndex {
     pub(crate) fn read(dwarf: &Dwarf<'_>) -> UnitIndex {
         let mut ranges = Vec::new();
-        // rustc lists the code and the statics of all its units here. What other compilers leave out is not the
+        // rustc lists the code and the statics of all its units here. Units that other compilers leave out are not the
         // program's own.
         let mut headers = dwarf.debug_aranges.headers();
         while let Ok(Some(header)) = headers.next() {
@@ -99,7 +99,7 @@ impl UnitIndex {
         if ranges.is_empty() {
             for offset in dwarf.unit_offsets() {
                 let bytes = dwarf.unit_bytes(offset);
-                // A unit that cannot be read holds no code that can be told.
+                // A unit that cannot be read holds no known code.
                 let _ = code_of_unit(dwarf, &bytes, |range| push(&mut ranges, range, offset));
             }
         }
@@ -128,7 +128,7 @@ impl UnitTable {
         Ok(table)
     }
 
-    /// The unit itself, without its line program: cheap to make again, so that nothing kept has to borrow.
+    /// The unit itself, without its line program: cheap to rebuild, so that the kept data need not borrow.
     pub(crate) fn unit(&self) -> gimli::Result<Unit<'_>> {
         Ok(Unit {
             header: header(&self.bytes)?,
@@ -161,7 +161,7 @@ impl UnitTable {
         self.part(entry) == Some(Part::Std)
     }
 
-    /// Whose namespaces an entry lies in; none for the program's own.
+    /// The owner of an entry's namespace; none for the program's own.
     pub(crate) fn part(&self, entry: Offset) -> Option<Part> {
         let after = self.internal.partition_point(|(begin, _, _)| *begin <= entry);
         let (_, end, part) = self.internal[..after].last()?;
@@ -173,7 +173,7 @@ impl UnitTable {
         let unit = self.unit()?;
         let mut entry = Entry::null();
         let mut entries = unit.entries_raw(None)?;
-        // Where the namespace that is being read began, if it is to be kept.
+        // The beginning of the current namespace, if it is kept.
         let mut namespace: Option<(Offset, Part)> = None;
         while !entries.is_empty() {
             let (depth, offset) = (entries.next_depth(), entries.next_offset());
@@ -182,7 +182,7 @@ impl UnitTable {
             {
                 internal.push((begin, offset, part));
             }
-            // Look at the abbreviation first: most entries are only stepped over.
+            // The abbreviation decides first: most entries are only stepped over.
             let mut ahead = entries.clone();
             let Some(abbreviation) = ahead.read_abbreviation()? else {
                 entries = ahead;

@@ -1,4 +1,4 @@
-//! The configuration of a search, and how far it has come.
+//! The configuration of a search, and its progress.
 
 use std::time::Duration;
 
@@ -7,82 +7,85 @@ use crate::execution::{Also, Backend};
 use crate::happens_before::Model;
 use crate::isolate::heap;
 
-/// What to search and for how long.
+/// The configuration of a search.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How many executions at most.
+    /// Limit of executions.
     pub executions: u64,
-    /// How long at most.
+    /// Limit of time.
     pub budget: Option<Duration>,
-    /// What an exhaustive search may cost instead, if an estimate says that it comes to its end within that. If that is far,
-    /// the search ends at once.
+    /// The larger effort granted to an exhaustive search that is estimated to finish within it. If the estimate is far
+    /// beyond, the search ends at once.
     pub reach: Option<Effort>,
-    /// How long one execution may take.
+    /// Time limit of an execution.
     pub time_limit: Duration,
-    /// Events per execution.
+    /// Limit of events of an execution.
     pub max_steps: u64,
-    /// What virtual threads run on.
+    /// The implementation of virtual threads.
     pub backend: Backend,
     /// Bytes of stack per virtual thread.
     pub stack_size: usize,
-    /// Seed of what the code under test sees as random.
+    /// Seed of the random bytes of the code under test.
     pub seed: u64,
-    /// Worker processes; 1 searches in this one.
+    /// Number of processes; 1 searches in this one.
     pub workers: usize,
-    /// How many executions are made in this one before there are others: what is done sooner is not worth a process.
+    /// Executions in this process before it forks: a shorter search is not worth a process.
     pub alone: u64,
     /// Whether memory that existed before is rolled back: only if no other thread of the process uses it.
     pub roll_back_pages: bool,
-    /// Whether every execution is to be explored once.
+    /// Whether the search is exhaustive.
     pub exhaustive: bool,
-    /// How many preemptions the executions of an exhaustive search may take.
+    /// Preemption bound of an exhaustive search.
     pub preemptions: Option<usize>,
-    /// Whether such a search ends as soon as it is not sure of what it says.
+    /// Whether an exhaustive search ends as soon as uninstrumented writes make it inconclusive.
     pub only_if_sure: bool,
-    /// Whether each execution is made in a process of its own.
+    /// Whether each execution runs in a child process.
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
     pub report_leaks: bool,
-    /// Whether a thread that seems to spin goes on alone until that is proven: for those who ask which threads had to wait.
+    /// Whether a thread that seems to spin runs on until its spinning is proven, for callers that ask which threads had
+    /// to wait.
     pub prove_spins: bool,
-    /// Whether the exhaustive search takes the memory model to the letter, also where no compiler does.
+    /// Whether the exhaustive search follows the memory model strictly, also where no compiler does: failure orders of
+    /// compare-exchanges, and long sleeps that order nothing.
     pub to_the_letter: bool,
-    /// Whether memory that was not freed at an execution's end is a failure.
+    /// Whether memory that is unreachable and not freed at the end of an execution is a failure.
     pub check_leaks: bool,
-    /// What else may happen.
+    /// Optional behaviour that is explored.
     pub also: Also,
-    /// Whether the strategy claims to make all interleavings: then threads may change where a handle of an `Arc` is made, and a thread
-    /// that goes round is left out only if each round is proven to be like the one before.
+    /// Whether the strategy claims to make all interleavings. Then the increment of an `Arc`'s count is a scheduling
+    /// point, and a spinning thread is suspended only if each iteration is proven equal to the one before.
     pub claims_all: bool,
-    /// Whether every execution notes where its threads stand: for those who judge a failure by that.
+    /// Whether every execution saves the call stacks of its threads, for judges that need them.
     pub notes_stacks: bool,
-    /// Whether data races are looked for, which needs clocks.
+    /// Whether data races are detected, which needs clocks.
     pub races: bool,
     /// What happens to freed memory.
     pub allocation: heap::Policy,
-    /// Where std notes that threads need a signal stack of their own: switched off meanwhile, for the engine has one.
+    /// Address of std's flag that threads need a signal stack. It is cleared during the exploration, because the engine
+    /// has one.
     pub signal_stack_flag: Option<usize>,
-    /// Where the frames of the functions begin that called the exploration, if that is known.
+    /// Address at which the frames of the functions that called the exploration begin, if known.
     pub callers: Option<usize>,
-    /// Which values reads may see.
+    /// The memory model.
     pub memory: Model,
-    /// The code that the classifier knows to count references, besides that of std.
+    /// Functions that the user marked as counting references.
     pub reference_counts: Vec<String>,
-    /// What the strategy is called.
+    /// The name of the strategy.
     pub label: String,
     /// Called a few times a second.
     pub progress: fn(&Progress<'_>),
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The configuration.
     pub config: &'a Config,
-    /// Executions made.
+    /// Executions so far.
     pub executions: u64,
-    /// About how many there are, if that is known.
+    /// The estimated number of executions, if known.
     pub estimate: Option<u64>,
-    /// Choices of the latest execution.
+    /// Number of choices of the latest execution.
     pub depth: usize,
 }

@@ -1,24 +1,24 @@
-//! How large an exhaustive search is, and whether it is worth going on.
+//! The estimated size of an exhaustive search, and whether to go on.
 
 use std::time::Duration;
 
 use super::{Found, Search, SearchReport};
 use crate::execution::Judge;
 
-/// Events of a search before it is first estimated: what ends sooner needs no estimate. Then again after each so many times more,
-/// up to this many: by then it is known, or will not be.
+/// Events of a search before its first estimate: a shorter search needs none. The next estimates follow at multiples of
+/// that, up to the last: by then the size is known, or will not be.
 pub(super) const FIRST: u64 = 250_000;
 pub(super) const TIMES_MORE: u64 = 4;
 const LAST: u64 = FIRST * TIMES_MORE.pow(3);
 
-/// Which part of the events of a search may be made again to estimate it. After the first time, only those count that are made:
-/// executions of a search begin later than those that estimate it.
+/// Inverse fraction of a search's events that an estimate may make. After the first estimate, only events count that
+/// are made: executions of a search begin at later checkpoints than those of an estimate.
 const PART: u64 = 8;
 
-/// So many times more than there is room for is too much even if the estimate is wrong.
+/// Factor by which an estimate must exceed the effort to end the search, because estimates may be wrong.
 const FAR: f64 = 10.0;
 
-/// What a search may cost.
+/// The effort that a search may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// How many executions at most.
@@ -27,19 +27,19 @@ pub struct Effort {
     pub time: Option<Duration>,
 }
 
-/// What an estimate says about the end of a search.
+/// The prospect of a search to end within an effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prospect {
-    /// It comes within the effort.
+    /// It ends within the effort.
     Near,
-    /// It may or may not.
+    /// Unknown.
     Unsure,
-    /// It does not.
+    /// It does not end within the effort.
     Far,
 }
 
 impl Effort {
-    /// Whether a search ends within the effort that has about so many executions, and made some in this time.
+    /// The prospect of a search with this estimated size, which made `executions` in the time `elapsed`.
     fn prospect(&self, estimate: f64, executions: u64, elapsed: Duration) -> Prospect {
         let of_executions = estimate / self.executions as f64;
         let needed = elapsed.as_secs_f64() * estimate / executions.max(1) as f64;
@@ -53,15 +53,16 @@ impl Effort {
 }
 
 impl Search<'_> {
-    /// Whether it is time for an estimate. When half of what a search may cost is spent, it has to be known whether it may cost
-    /// more.
+    /// Whether an estimate is due. One must be known when half of the effort is spent, to decide whether the effort is
+    /// extended.
     pub(super) fn wants_estimate(&self, due: u64, events: u64, is_half_spent: bool) -> bool {
         let Some(checker) = self.checker() else { return false };
         let has_to_know = is_half_spent && self.config.reach.is_some() && due == FIRST;
         has_to_know || (events >= due && due <= LAST && !checker.is_well_estimated())
     }
 
-    /// Estimates how large the search is by executions that are not part of it. Returns the failure, if one of them fails.
+    /// Estimates the size of the search by random probes, which are executions beside the search. Returns the failure,
+    /// if one of them fails.
     pub(super) fn estimate(
         &mut self,
         body: &mut dyn FnMut(),
@@ -89,12 +90,12 @@ impl Search<'_> {
         failure
     }
 
-    /// About how many executions the search has, if it is known.
+    /// The estimated number of executions of the search, if known.
     pub(super) fn estimated(&self) -> Option<u64> {
         self.checker()?.estimate().map(|estimate| estimate.round() as u64)
     }
 
-    /// What the estimate says about the end of the search, which has made so many executions.
+    /// The prospect of the search, which has made `executions`.
     pub(super) fn prospect(&self, executions: u64, elapsed: Duration) -> Prospect {
         let estimate = self.checker().and_then(|checker| checker.estimate());
         match (self.config.reach, estimate) {

@@ -35,29 +35,29 @@ use crate::left_out::LeftOut;
 use crate::model_checker::ModelChecker;
 use crate::outcome::Outcome;
 
-/// An exploration: while it lives, the calling OS thread runs virtual threads, and memory allocated by it belongs to the
-/// engine. Explorations of one process take turns.
+/// An exploration. While it lives, the calling OS thread runs virtual threads, and memory that it allocates belongs to
+/// the engine. Explorations of one process take turns.
 #[allow(missing_debug_implementations, reason = "holds the whole machine")]
 pub struct Search<'a> {
     engine: *mut Engine,
     config: &'a Config,
-    /// How many executions there were of each kind that the judge told apart.
-    kinds: OutcomeCounts,
+    /// Executions by outcome class.
+    outcome_counts: OutcomeCounts,
     handlers: Option<Handlers>,
     hook: Arc<PanicHook>,
     _turn: turn::Guard,
 }
 
 impl Search<'_> {
-    /// Says which data races are not to be reported.
+    /// Sets the filter of suppressed data races.
     pub fn suppress(&mut self, suppress: impl FnOnce() -> Suppress) {
         let suppress = suppress();
         // SAFETY: the engine lives as long as `self`.
         unsafe { (*self.engine).exploration.suppress = Some(suppress) };
     }
 
-    /// All that a later process needs to go on with an exhaustive search that has ended early. Everything must lie there where it
-    /// lies here.
+    /// The state of an exhaustive search that has ended early, for a later process to continue. All addresses must be
+    /// the same in that process.
     pub fn save(&self) -> Option<Vec<u64>> {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
@@ -67,7 +67,7 @@ impl Search<'_> {
         }
     }
 
-    /// Goes on with a search that an earlier process saved. False if it was of another kind.
+    /// Restores a search that an earlier process saved. False if its format or configuration differs.
     pub fn restore(&mut self, saved: &[u64]) -> bool {
         let Some((&left_out, saved)) = saved.split_last() else { return false };
         // SAFETY: as above.
@@ -77,13 +77,13 @@ impl Search<'_> {
         }
     }
 
-    /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. The judge has the last
-    /// word on each; with several processes, it is asked in each of them.
+    /// Makes executions of `body` until one fails, the strategy has no more or the budget is spent. The judge decides
+    /// the outcome of each; with several processes, it is called in each of them.
     pub fn run(&mut self, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> SearchReport {
         let begin = Instant::now();
-        self.kinds = OutcomeCounts::new(self.config.workers > 1);
+        self.outcome_counts = OutcomeCounts::new(self.config.workers > 1);
         let mut report = self.run_to_end(begin, body, judge);
-        report.kinds = self.kinds.counts().to_vec();
+        report.kinds = self.outcome_counts.counts().to_vec();
         report.elapsed = begin.elapsed();
         report
     }

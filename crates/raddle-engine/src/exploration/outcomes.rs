@@ -1,20 +1,20 @@
-//! How often each kind of execution was made, where somebody tells executions apart by their results.
+//! Executions by outcome class, where a judge distinguishes executions by their results.
 //!
-//! A result is worth something only in the process in which it was computed. So other processes tell the first one how an
-//! execution of each kind is made again, and how many there were of it.
+//! **Invariant:** numbers of outcome classes are valid only in the process that made them. So other processes send the
+//! first one a schedule of each class, and the number of its executions.
 
 use crate::schedule::Schedule;
 
-/// The kinds of executions of one process.
+/// The executions of one process by outcome class.
 #[derive(Debug, Default)]
 pub(crate) struct OutcomeCounts {
-    /// How many executions there were of each kind.
+    /// Number of executions of each outcome class.
     counts: Vec<u64>,
-    /// What makes one of them again, if others have to know.
+    /// A schedule of each class, if other processes must know.
     schedules: Option<Vec<Option<Schedule>>>,
 }
 
-/// Executions of one kind, as they are told to another process.
+/// The executions of one outcome class in another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteOutcome {
     pub(crate) count: u64,
@@ -22,45 +22,45 @@ pub(crate) struct RemoteOutcome {
 }
 
 impl OutcomeCounts {
-    /// Executions, which others have to be told about if `told` says so.
-    pub(crate) fn new(told: bool) -> OutcomeCounts {
-        OutcomeCounts { counts: Vec::new(), schedules: told.then(Vec::new) }
+    /// No executions. With `is_shared`, keeps schedules for other processes.
+    pub(crate) fn new(is_shared: bool) -> OutcomeCounts {
+        OutcomeCounts { counts: Vec::new(), schedules: is_shared.then(Vec::new) }
     }
 
-    /// So many executions of this kind were made; the schedule makes one again.
-    pub(crate) fn add(&mut self, kind: usize, count: u64, schedule: impl FnOnce() -> Schedule) {
-        if self.counts.len() <= kind {
-            self.counts.resize(kind + 1, 0);
+    /// Adds executions of a class; the schedule makes one again.
+    pub(crate) fn add(&mut self, class: usize, count: u64, schedule: impl FnOnce() -> Schedule) {
+        if self.counts.len() <= class {
+            self.counts.resize(class + 1, 0);
         }
-        self.counts[kind] += count;
+        self.counts[class] += count;
         if let Some(schedules) = &mut self.schedules {
-            if schedules.len() <= kind {
-                schedules.resize(kind + 1, None);
+            if schedules.len() <= class {
+                schedules.resize(class + 1, None);
             }
-            schedules[kind].get_or_insert_with(schedule);
+            schedules[class].get_or_insert_with(schedule);
         }
     }
 
-    /// Forgets everything: it was counted without knowing enough.
+    /// Removes all executions, because the search restarts.
     pub(crate) fn clear(&mut self) {
         self.counts.clear();
         self.schedules.iter_mut().for_each(Vec::clear);
     }
 
-    /// Counts from 0 on, in a process that begins.
+    /// Sets all counts to 0, in a new process.
     pub(crate) fn forget_counts(&mut self) {
         self.counts.fill(0);
     }
 
-    /// How many executions there were of each kind.
+    /// Number of executions of each outcome class.
     pub(crate) fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// What others are told.
-    pub(super) fn told(&self) -> impl Iterator<Item = (u64, &Schedule)> {
+    /// The counts and schedules for the first process.
+    pub(super) fn remote(&self) -> impl Iterator<Item = (u64, &Schedule)> {
         let schedules = self.schedules.iter().flatten();
-        let told = self.counts.iter().zip(schedules).filter(|(count, _)| **count > 0);
-        told.filter_map(|(count, schedule)| Some((*count, schedule.as_ref()?)))
+        let counted = self.counts.iter().zip(schedules).filter(|(count, _)| **count > 0);
+        counted.filter_map(|(count, schedule)| Some((*count, schedule.as_ref()?)))
     }
 }

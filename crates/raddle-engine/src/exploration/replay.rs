@@ -1,4 +1,4 @@
-//! Executions that are made again, by their schedules.
+//! Replay: executions made again by their schedules.
 
 use std::mem;
 
@@ -44,7 +44,7 @@ impl Search<'_> {
         }
     }
 
-    /// The failure of the execution that has just been made, if it fails: perhaps only when it is made again, because only now it is
+    /// The failure of the latest execution, if it fails. It may fail only when it is repeated, because only now it is
     /// known which lines of stacks threads share.
     pub(super) fn failure(
         &mut self,
@@ -53,7 +53,7 @@ impl Search<'_> {
         body: &mut dyn FnMut(),
         judge: &mut Judge<'_>,
     ) -> Option<Found> {
-        // The search, not the execution, may have come to its end.
+        // These outcomes end the search rather than the execution.
         let is_final = !matches!(
             outcome,
             Outcome::Asymmetric { .. } | Outcome::Unsupported { .. } | Outcome::Diverged { .. }
@@ -70,9 +70,9 @@ impl Search<'_> {
         if again.outcome == Outcome::Passed { failure } else { Some(again) }
     }
 
-    /// Makes the execution of a schedule again and records what happens.
+    /// Replays a schedule, and records a trace.
     ///
-    /// Recording takes long, so the execution's time is only limited if it is the limit that is to be seen.
+    /// Recording takes long, so the time is limited only if the time limit is the failure.
     pub fn replay(
         &mut self,
         schedule: &Schedule,
@@ -125,17 +125,17 @@ impl Search<'_> {
         }
     }
 
-    /// Counts the execution that was made, if it is of a kind.
-    pub(super) fn count_kind(&mut self) {
+    /// Counts the latest execution, if it has an outcome class.
+    pub(super) fn count_outcome(&mut self) {
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &*self.engine };
         if let Some(kind) = engine.execution.outcome_class.take() {
-            self.kinds.add(kind, 1, || engine.choices());
+            self.outcome_counts.add(kind, 1, || engine.choices());
         }
     }
 
-    /// Finds out of which kinds the executions are that other processes made, by making one of each again. Returns one that ends
-    /// otherwise here.
+    /// Finds the outcome classes of other processes' executions, by replaying one of each. Returns an execution that
+    /// ends otherwise here.
     pub(super) fn count_remote(
         &mut self,
         outcomes: Vec<RemoteOutcome>,
@@ -150,7 +150,7 @@ impl Search<'_> {
             }
             // SAFETY: the engine lives as long as `self`.
             if let Some(kind) = unsafe { (*self.engine).execution.outcome_class.take() } {
-                self.kinds.add(kind, count, || schedule);
+                self.outcome_counts.add(kind, count, || schedule);
             }
         }
         None

@@ -9,67 +9,67 @@ use crate::platform::unwind::CallFrame;
 use crate::schedule::Schedule;
 use crate::thread::ThreadStatus;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchReport {
     /// Executions made.
     pub executions: u64,
-    /// Explorations that were cut because they show nothing new.
+    /// Blocked executions, which show nothing new.
     pub blocked: u64,
-    /// Execution graphs that the exhaustive search saw, and left, because they take too many preemptions.
+    /// Execution graphs beyond the preemption bound.
     pub exceeded: u64,
-    /// About how many executions there are, if the exhaustive search took long enough to be estimated.
+    /// The estimated number of executions, if the exhaustive search took long enough for an estimate.
     pub estimate: Option<u64>,
-    /// Whether the exhaustive search saw effects of code that it does not see: what it says is then not sure.
+    /// Whether the exhaustive search saw uninstrumented writes, so that its result is inconclusive.
     pub unsure: bool,
-    /// Whether the exhaustive search began anew, so that what earlier processes counted is void.
+    /// Whether the exhaustive search restarted, so that earlier processes' counts are void.
     pub anew: bool,
-    /// Whether the strategy has explored all it can reach.
+    /// Whether the strategy has explored all that it can reach.
     pub complete: bool,
-    /// The same, whatever was left out. Set by whoever decides about completeness.
+    /// The same, whatever was left out. Set by the caller, who decides about completeness.
     pub exhausted: bool,
-    /// What was left out: if there is anything, what was explored is not everything.
+    /// Behaviour that was left out. If there is any, the search is not complete.
     pub left_out: LeftOut,
-    /// Events of all executions made in this process.
+    /// Events of all executions in this process, including those before checkpoints.
     pub steps: u64,
-    /// How many of them were made: executions of an exhaustive search begin where earlier ones were.
+    /// Events that were made rather than restored: executions of an exhaustive search begin at checkpoints.
     pub steps_made: u64,
-    /// Changes of thread in all executions made in this process.
+    /// Context switches of all executions in this process.
     pub switches: u64,
-    /// How many executions there were of each kind that the judge told apart.
+    /// Executions by outcome class.
     pub kinds: Vec<u64>,
-    /// How long it took.
+    /// Elapsed time.
     pub elapsed: Duration,
     /// The first failure.
     pub failure: Option<Found>,
 }
 
-/// A failing execution.
+/// An execution with its outcome, most often a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Its number within the search, from 0.
+    /// The number within the search, from 0.
     pub execution: u64,
-    /// Its choices.
+    /// The choices.
     pub schedule: Schedule,
-    /// Its events.
+    /// The number of events.
     pub steps: u64,
-    /// What its last panic said, and in which thread.
+    /// The thread and message of the last panic.
     pub panic: Option<(ThreadId, String)>,
-    /// Its threads.
+    /// The threads.
     pub threads: Vec<ThreadReport>,
 }
 
-/// How a thread stood when its execution ended.
+/// A thread at the end of its execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadReport {
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
-    /// What it waited for.
+    /// The status: what it waited for.
     pub state: ThreadStatus,
-    /// Whether a panic ended it.
+    /// Whether the thread panicked.
     pub panicked: bool,
-    /// Where it last paused, if a trace was recorded.
+    /// The call stack of its last pause, if stacks were saved.
     pub paused_at: Vec<CallFrame>,
 }

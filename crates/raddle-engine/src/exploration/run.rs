@@ -4,7 +4,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Instant;
 
 use super::estimate::{self, Prospect};
-use super::workers::exhaustive::{Forked, Left, WorkerPool};
+use super::workers::exhaustive::{Forked, PoolResult, WorkerPool};
 use super::workers::isolated;
 use super::{Effort, Found, Progress, Search, SearchReport};
 use crate::execution::{ChildResult, ChoiceLog, Judge};
@@ -12,8 +12,8 @@ use crate::interface::signals;
 use crate::left_out::Reason;
 use crate::outcome::{Discarded, Outcome};
 
-/// How often progress is told, in ticks of the watchdog.
-const TICKS_OF_PROGRESS: u64 = (250 / signals::TICK_MS) as u64;
+/// Interval of progress reports, in ticks of the watchdog.
+const PROGRESS_TICKS: u64 = (250 / signals::TICK_MS) as u64;
 
 /// A search while it runs, in one process.
 struct Run<'r, 's, 'a> {
@@ -24,22 +24,22 @@ struct Run<'r, 's, 'a> {
     report: SearchReport,
     /// The processes that share the search, if it is exhaustive and may be shared.
     pool: &'r mut Option<WorkerPool>,
-    /// The choices of executions in processes of their own.
+    /// The choices of executions in child processes.
     choice_log: Option<ChoiceLog>,
-    /// The events of the search at which its size is estimated next. None if this process does not estimate.
+    /// The number of events at which the next estimate is due. None if this process does not estimate.
     estimate_due: Option<u64>,
-    /// Whether the search may cost the extended effort, because it is estimated to end within that.
+    /// Whether the search may take the extended effort, because it is estimated to end within it.
     is_extended: bool,
-    /// Ticks of the watchdog when the budget was last looked at, and when progress was last told.
+    /// Ticks of the watchdog at the last check of the budget, and at the last progress report.
     ticks: u64,
-    ticks_told: u64,
+    ticks_reported: u64,
 }
 
-/// How a search goes on.
+/// The next step of a search.
 enum Next {
-    /// With the execution that was begun.
+    /// Make the execution that was begun.
     Execute,
-    /// The search pauses, and is asked again.
+    /// The model checker pauses: ask it again.
     Pause,
     /// There are no more executions.
     None,
@@ -55,35 +55,35 @@ impl Search<'_> {
     ) -> SearchReport {
         loop {
             let can_share = self.config.exhaustive && !self.config.fork && self.config.workers > 1;
-            let mut pool = can_share.then(|| WorkerPool::gather(self.config.workers, self.config.alone));
+            let mut pool = can_share.then(|| WorkerPool::new(self.config.workers, self.config.alone));
             let mut report = Run::new(self, body, judge, begin, &mut pool).run();
             let Some(pool) = pool else { return report };
             let mut polls = 0u64;
-            let left = pool.leave(&mut report, &self.kinds, |executions| {
+            let left = pool.leave(&mut report, &self.outcome_counts, |executions| {
                 polls += 1;
                 if polls.is_multiple_of(1000) {
-                    self.tell_progress(executions, 0);
+                    self.report_progress(executions, 0);
                 }
             });
             match left {
-                Left::Done(outcomes) => {
+                PoolResult::Done(outcomes) => {
                     report.failure = self.count_remote(outcomes, body, judge);
                     return report;
                 }
-                Left::Failed(schedule) => {
+                PoolResult::Failed(schedule) => {
                     let execution = report.executions.saturating_sub(1);
                     if report.failure.is_none() {
                         let mut found = Found { execution, ..self.rerun(&schedule, body, judge) };
                         if found.outcome == Outcome::Passed {
-                            // It did not in the process that found it.
+                            // It failed in the process that found it.
                             found.outcome = Outcome::Diverged { choice: schedule.threads.len() };
                         }
                         report.failure = Some(found);
                     }
                     return report;
                 }
-                Left::MustRestart(refinement) => {
-                    self.kinds.clear();
+                PoolResult::MustRestart(refinement) => {
+                    self.outcome_counts.clear();
                     if let Some(checker) = self.checker() {
                         checker.refine(refinement);
                         checker.take_refinement();
@@ -114,7 +114,7 @@ impl Search<'_> {
                 Discarded::Repeat | Discarded::BoundExceeded => {}
                 Discarded::Blocked => report.blocked += 1,
                 Discarded::Restart => {
-                    self.kinds.clear();
+                    self.outcome_counts.clear();
                     (report.executions, report.blocked, report.anew) = (0, 0, true);
                 }
             }
@@ -123,7 +123,7 @@ impl Search<'_> {
         self.failure(outcome, execution, body, judge)
     }
 
-    /// Makes one execution in a child. If it fails there, it is made once more in this process, which is still as it was.
+    /// Makes one execution in a child. A failing one is repeated in this process, which is still as it was.
     fn execute_in_child(
         &mut self,
         choice_log: &mut ChoiceLog,
@@ -168,7 +168,7 @@ impl Search<'_> {
         Some(Found { execution, ..self.rerun(&choice_log.schedule(), body, judge) })
     }
 
-    pub(super) fn tell_progress(&self, executions: u64, depth: usize) {
+    pub(super) fn report_progress(&self, executions: u64, depth: usize) {
         let estimate = self.estimated();
         (self.config.progress)(&Progress { config: self.config, executions, estimate, depth });
     }
@@ -183,7 +183,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         pool: &'r mut Option<WorkerPool>,
     ) -> Run<'r, 's, 'a> {
         if let Some(checker) = search.checker() {
-            // They were checkpoints of executions of another body.
+            // The checkpoints belong to executions of another body.
             checker.discard_checkpoints();
         }
         let is_forked = search.config.fork;
@@ -198,7 +198,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             estimate_due: (!is_forked).then_some(estimate::FIRST),
             is_extended: false,
             ticks: 0,
-            ticks_told: 0,
+            ticks_reported: 0,
         }
     }
 
@@ -216,7 +216,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         self.into_report()
     }
 
-    /// Estimates the search if it is time to, and tells progress. Breaks if the search has to end.
+    /// Estimates the search if that is due, and reports progress. Breaks if the budget is spent.
     fn spend_budget(&mut self) -> ControlFlow<()> {
         // SAFETY: the engine lives as long as the search; references end with each statement.
         let engine = unsafe { &*self.search.engine };
@@ -234,21 +234,21 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             None if is_spent(1) || (has_ticked && signals::interrupted()) => return Break(()),
             None => {}
         }
-        if has_ticked && self.ticks >= self.ticks_told + TICKS_OF_PROGRESS {
-            self.ticks_told = self.ticks;
-            self.search.tell_progress(executions, depth);
+        if has_ticked && self.ticks >= self.ticks_reported + PROGRESS_TICKS {
+            self.ticks_reported = self.ticks;
+            self.search.report_progress(executions, depth);
         }
         Continue(())
     }
 
-    /// The effort that the search may cost.
+    /// The effort that the search may take.
     fn effort(&self) -> Effort {
         let config = self.search.config;
         let first = Effort { executions: config.executions, time: config.budget };
         config.reach.filter(|_| self.is_extended).unwrap_or(first)
     }
 
-    /// Estimates the size of the search. Breaks if an execution fails meanwhile, or if the end is far.
+    /// Estimates the size of the search. Breaks if an execution fails, or if the end is far.
     fn estimate(&mut self, due: u64, executions: u64) -> ControlFlow<()> {
         self.estimate_due = Some(due.max(self.report.steps) * estimate::TIMES_MORE);
         self.report.failure = self.search.estimate(self.body, self.judge, &mut self.report);
@@ -284,7 +284,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         Next::None
     }
 
-    /// Makes the execution that was begun. Breaks if it fails, or if the search is not sure of its results and has to be.
+    /// Makes the execution that was begun. Breaks if it fails, or if the search is inconclusive and has to be
+    /// conclusive.
     fn execute(&mut self) -> ControlFlow<()> {
         let Run { search, body, judge, report, choice_log, .. } = self;
         let execution = report.executions;
@@ -298,27 +299,28 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         if report.failure.is_some() {
             return Break(());
         }
-        search.count_kind();
+        search.count_outcome();
         let is_unsure =
             search.config.only_if_sure && search.checker().is_some_and(|c| c.saw_uninstrumented_writes());
         if is_unsure { Break(()) } else { Continue(()) }
     }
 
-    /// Shares the rest of the search with other processes, if it may be shared and is worth it. Breaks if this process has to end.
+    /// Shares the rest of the search with other processes, if it may be shared and is worth it. Breaks if this process
+    /// must end.
     fn share_work(&mut self) -> ControlFlow<()> {
         let Search { engine, config, .. } = *self.search;
         // SAFETY: the engine lives as long as the search.
         let exploration = unsafe { &mut (*engine).exploration };
         let executions = self.report.executions;
         if let (Some(pool), Some(checker)) = (&mut *self.pool, &mut exploration.checker) {
-            if !pool.goes_on(executions, checker.take_refinement()) {
+            if !pool.publish_progress(executions, checker.take_refinement()) {
                 return Break(());
             }
-            self.is_extended |= pool.reaches_further();
+            self.is_extended |= pool.is_extended();
             if pool.share(executions, checker) == Forked::Child {
                 self.estimate_due = None;
                 self.report = SearchReport::default();
-                self.search.kinds.forget_counts();
+                self.search.outcome_counts.forget_counts();
                 if let Some(handlers) = &mut self.search.handlers {
                     handlers.start_watchdog();
                 }

@@ -1,4 +1,4 @@
-//! Taking the process over for an exploration, and giving it back.
+//! Takeover of the process by an exploration, and its return.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -23,7 +23,7 @@ use crate::weak_memory::Memory;
 pub(super) type PanicHook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send>;
 
 impl<'a> Search<'a> {
-    /// Waits for its turn and takes the process over. Strategy and classifier are made when memory is already
+    /// Waits for the caller's turn and takes the process over. Strategy and classifier are made when memory is already
     /// the engine's.
     ///
     /// # Panics
@@ -70,14 +70,14 @@ impl<'a> Search<'a> {
         });
         let mut engine = Box::new(Engine::new(limits, classifier(), strategy(), config.seed, checker));
         engine.execution.memory = match config.exhaustive {
-            // The graph says what reads see; only clocks are kept.
+            // The graph determines the values of reads; only clocks are kept.
             true => config.races.then(|| Box::new(Memory::new(Model::Sc))),
             false => {
                 (config.memory == Model::Rc11 || config.races).then(|| Box::new(Memory::new(config.memory)))
             }
         };
         if config.races {
-            // What a child finds out, it cannot tell, and it makes one execution only.
+            // A child process cannot report shared lines, and makes one execution only.
             RaceDetector::begin_sharing(config.fork);
             engine.exploration.detector = Some(Box::default());
         }
@@ -104,7 +104,7 @@ impl<'a> Search<'a> {
         Search {
             engine,
             config,
-            kinds: OutcomeCounts::default(),
+            outcome_counts: OutcomeCounts::default(),
             handlers: Some(handlers),
             hook,
             _turn: turn,
@@ -127,7 +127,7 @@ impl Drop for Search<'_> {
         drop(engine);
         GLOBAL.in_engine.set(false);
         ROLE.set(NO_ROLE);
-        // A panic of the engine itself ends the test; the hook may not be changed while it is under way.
+        // A panic of the engine itself ends the test; the hook must not change meanwhile.
         if !std::thread::panicking() {
             let hook = Arc::clone(&self.hook);
             std::panic::set_hook(Box::new(move |info| hook(info)));
@@ -142,7 +142,7 @@ fn set_flag(config: &Config, value: bool) {
     }
 }
 
-/// Panics of virtual threads are recorded, all others are none of ours.
+/// The panic hook: records panics of virtual threads, and passes all others on.
 fn on_panic(info: &std::panic::PanicHookInfo<'_>, before: &PanicHook) {
     match engine_of_virtual_thread() {
         // SAFETY: the engine runs and this is a virtual thread.

@@ -1,7 +1,7 @@
-//! Explorations of one process take turns: an exploration takes the process over, so there can be one at a time.
+//! Turns of the explorations in one process: an exploration takes the process over, so there can be one at a time.
 //!
-//! The lock lies in [`GLOBAL`], and threads wait for it in system calls that nobody intercepts. A lock of std would be a static
-//! like any other: rolled back after each execution, it would forget who waits for it.
+//! The lock lies in [`GLOBAL`], and threads wait for it in system calls that are not intercepted. A lock of std would
+//! be a static like any other: rolled back after each execution, it would lose its waiting threads.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -9,18 +9,18 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::platform::global::{GLOBAL, NO_ROLE, ROLE};
 use crate::platform::sys::{self, raw_syscall};
 
-/// Nobody explores.
+/// No thread explores.
 const FREE: u32 = 0;
-/// Somebody does, and nobody waits.
+/// A thread explores, and no other waits.
 const TAKEN: u32 = 1;
-/// Somebody does, and somebody may wait.
+/// A thread explores, and others may wait.
 const WANTED: u32 = 2;
 
 /// The calling thread's turn, until this is dropped.
 #[derive(Debug)]
 #[must_use = "the turn ends when this is dropped"]
 pub struct Guard {
-    /// It belongs to the thread that took it.
+    /// The turn belongs to the thread that took it.
     _not_send: PhantomData<*const ()>,
 }
 
@@ -47,7 +47,7 @@ fn wait() {
     while !free {
         free = GLOBAL.turn.swap(WANTED, SeqCst) == FREE;
         if !free {
-            // SAFETY: waits while somebody has the lock.
+            // SAFETY: waits while another thread has the lock.
             unsafe { futex(libc::FUTEX_WAIT, WANTED.into()) };
         }
     }
@@ -60,7 +60,7 @@ impl Drop for Guard {
         if left == 0 {
             GLOBAL.turn_of.store(0, Relaxed);
             if GLOBAL.turn.swap(FREE, SeqCst) == WANTED {
-                // SAFETY: wakes one of those who wait.
+                // SAFETY: wakes one of the waiting threads.
                 unsafe { futex(libc::FUTEX_WAKE, 1) };
             }
         }

@@ -290,7 +290,7 @@ unsafe extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_
     }
 }
 
-/// Prints the call stack of the exploring thread. The process is about to be killed, so a hang in this function loses
+/// Reports the call stack of the exploring thread. The process is about to be killed, so a hang in this function loses
 /// nothing.
 unsafe extern "C" fn on_question(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     const DEEPEST: usize = 64;

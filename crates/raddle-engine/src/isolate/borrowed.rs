@@ -1,27 +1,27 @@
-//! Rolls back what the closure under test borrows: locals of the functions that called the exploration.
+//! Roll-back of the memory that the closure under test borrows: locals of the functions that called the exploration.
 //!
-//! They lie on the exploring thread's own stack, above the frame of the exploration. That part of the stack is a few KiB, is not
-//! used by anybody else meanwhile, and is copied as a whole.
+//! The locals lie on the exploring thread's own stack, above the frame of the exploration. That part of the stack is a
+//! few KiB, is not used otherwise meanwhile, and is copied as a whole.
 
 use std::ops::Range;
 
 use super::image::Image;
 use crate::platform::unwind;
 
-/// The stack above the exploration, and what it held when that began.
+/// The stack above the exploration, and a copy of its initial contents.
 #[derive(Debug, Default)]
 pub struct Borrowed {
     memory: Range<usize>,
     copy: Box<[u8]>,
 }
 
-/// More than this is not copied: tests that run on a deep stack of their own are rare, and pay for it with every execution.
+/// Largest copy: tests that run on a deep stack of their own are rare, and pay for it with every execution.
 const MOST: usize = 16 << 10;
 
 impl Borrowed {
     /// Takes a copy of the calling thread's stack above an address.
     pub fn above(address: usize) -> Borrowed {
-        // The outermost frame ends below what the system keeps at the top of a stack: thread-locals, the environment.
+        // The outermost frame ends below the system's data at the top of a stack: thread-locals, the environment.
         let end = unwind::outermost_frame().clamp(address, address + MOST);
         let memory = address..end;
         // SAFETY: a part of the calling thread's stack that is in use.
@@ -29,12 +29,12 @@ impl Borrowed {
         Borrowed { memory, copy }
     }
 
-    /// Where it lies.
+    /// The memory.
     pub fn memory(&self) -> Range<usize> {
         self.memory.clone()
     }
 
-    /// Adds what differs from the copy.
+    /// Adds the changes since the copy to an image.
     pub(crate) fn add_changes(&self, image: &mut Image) {
         // SAFETY: the frames there wait for the exploration to return; no code under test runs now.
         unsafe { image.add_changes(self.memory.clone(), self.copy.as_ptr().addr()) };

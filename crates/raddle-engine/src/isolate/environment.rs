@@ -1,8 +1,8 @@
-//! The environment of an execution: that of the process, without the variables that are Raddle's own, whatever earlier executions
-//! did to it.
+//! The environment of an execution: that of the process, without Raddle's own variables, and without changes by earlier
+//! executions.
 //!
-//! The C library keeps a pointer to a list of strings, `environ`. While an execution runs it points to a list of the engine's, which
-//! is made anew for the next one.
+//! The C library keeps a pointer to a list of strings, `environ`. While an execution runs, it points to a list of the
+//! engine's, which is rebuilt for the next one.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -11,24 +11,24 @@ unsafe extern "C" {
     static mut environ: *mut *mut c_char;
 }
 
-/// How the names of Raddle's own variables begin.
+/// Prefixes of Raddle's own variables.
 const OWN: [&[u8]; 2] = [b"RADDLE_", b"CARGO_RADDLE_"];
 
 /// The environment of executions.
 #[derive(Debug)]
 pub(crate) struct Environment {
-    /// The process's.
+    /// The environment of the process.
     outside: *mut *mut c_char,
-    /// What each execution begins with.
+    /// The initial environment of each execution.
     first: Vec<*mut c_char>,
-    /// What the current one has. Ends with null, as `first` does.
+    /// The environment of the current execution. **Invariant:** ends with null, as `first` does.
     current: Vec<*mut c_char>,
-    /// The strings that it made.
+    /// The strings that the current execution made.
     made: Vec<Box<[u8]>>,
 }
 
 impl Environment {
-    /// The process's environment as it is now, for executions.
+    /// A copy of the process's environment, for executions.
     pub(crate) fn of_process() -> Environment {
         let mut first = Vec::new();
         // SAFETY: a list of C strings that ends with null, which nobody changes meanwhile.
@@ -47,7 +47,7 @@ impl Environment {
         }
     }
 
-    /// An execution begins.
+    /// Begins an execution.
     pub(crate) fn enter(&mut self) {
         self.current.clone_from(&self.first);
         self.made.clear();
@@ -55,13 +55,13 @@ impl Environment {
         unsafe { environ = self.current.as_mut_ptr() };
     }
 
-    /// The execution has ended.
+    /// Ends an execution.
     pub(crate) fn leave(&self) {
         // SAFETY: as above.
         unsafe { environ = self.outside };
     }
 
-    /// The exploration has ended, perhaps in the middle of an execution.
+    /// Ends the exploration, perhaps in the middle of an execution.
     pub(crate) fn end(&self) {
         // SAFETY: as above.
         if ptr::eq(unsafe { environ }, self.current.as_ptr()) {
@@ -74,7 +74,7 @@ impl Environment {
         self.current != self.first
     }
 
-    /// Gives a variable a value, or none.
+    /// Sets or removes a variable.
     pub(crate) fn set(&mut self, name: &[u8], value: Option<&[u8]>) {
         self.current.pop();
         self.current.retain(|&entry| !is_of(entry, name));
@@ -88,12 +88,12 @@ impl Environment {
         unsafe { environ = self.current.as_mut_ptr() };
     }
 
-    /// Whether a variable has a value.
+    /// Whether a variable is set.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.current.iter().any(|&entry| is_of(entry, name))
     }
 
-    /// No variable has a value any more.
+    /// Removes all variables.
     pub(crate) fn clear(&mut self) {
         self.current.clear();
         self.current.push(ptr::null_mut());

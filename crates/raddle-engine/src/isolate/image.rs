@@ -1,17 +1,17 @@
-//! Copies of pieces of memory, to be written back later.
+//! Memory images: copies of pieces of memory, to be written back later.
 
 use std::ops::Range;
 use std::ptr;
 
-/// Pieces of memory and what they held.
+/// Pieces of memory and their contents.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
     pieces: Vec<Range<usize>>,
-    /// What they held, one after the other.
+    /// The contents, one after the other.
     bytes: Vec<u8>,
 }
 
-/// Where little of a stretch of memory has changed, it is copied by pieces of this many bytes.
+/// Granularity of changes, in bytes.
 const LINE: usize = 64;
 
 impl Image {
@@ -34,7 +34,7 @@ impl Image {
         }
     }
 
-    /// Adds what differs from a copy, which is as long as the memory.
+    /// Adds the differences from a copy, which is as long as the memory.
     ///
     /// # Safety
     /// As for [`Image::add`]; that holds for the copy, too.

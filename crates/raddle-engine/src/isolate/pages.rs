@@ -1,4 +1,4 @@
-//! Rolls back the memory that existed before the exploration: statics, and heap blocks allocated earlier.
+//! Roll-back of memory that existed before the exploration: statics, and heap blocks allocated earlier.
 //!
 //! All such pages are write-protected when the exploration begins. The first write to a page faults once: the handler
 //! keeps a copy of the page and makes it writable for good. After every execution the copies are written back. A page that
@@ -37,8 +37,8 @@ struct Region {
 }
 
 impl Pages {
-    /// Protects everything that can be rolled back. `heap_block` is the address of any block that the exploring thread
-    /// allocated: it tells which of the C library's heaps is this thread's.
+    /// Protects all memory that can be rolled back. `heap_block` is the address of any block that the exploring thread
+    /// allocated: it identifies this thread's heap of the C library.
     pub fn protect(heap_block: usize) -> Pages {
         let mut pages = Pages::default();
         for memory in rollback_ranges(heap_block) {
@@ -68,7 +68,8 @@ impl Pages {
         pages
     }
 
-    /// Called by the fault handler: saves the page at `address` and makes it writable. False if it is none of ours.
+    /// Saves the page at `address` and makes it writable. Called by the fault handler. False if the page is not
+    /// protected here.
     pub fn save(&mut self, address: usize) -> bool {
         let Some((index, region)) =
             self.regions.iter_mut().enumerate().find(|(_, region)| region.memory.contains(&address))
@@ -90,7 +91,7 @@ impl Pages {
         true
     }
 
-    /// The pages that are not as they were when the exploration began.
+    /// The pages whose contents differ from those at the beginning of the exploration.
     pub(crate) fn changed(&self) -> impl Iterator<Item = Range<usize>> {
         self.dirty()
             .filter(|(page, copy)| {
@@ -101,7 +102,7 @@ impl Pages {
             .map(|(page, _)| page)
     }
 
-    /// The pages that were written since the exploration began, and where their copies lie.
+    /// The pages that were written since the exploration began, and the addresses of their copies.
     fn dirty(&self) -> impl Iterator<Item = (Range<usize>, usize)> {
         self.dirty.iter().map(|&(region, page)| {
             let (region, offset) = (&self.regions[region as usize], page as usize * PAGE);
@@ -110,7 +111,7 @@ impl Pages {
         })
     }
 
-    /// Adds what differs from the state to which everything is rolled back.
+    /// Adds the changes since the beginning of the exploration to an image.
     pub(crate) fn add_changes(&self, image: &mut Image) {
         // SAFETY: both pages are mapped; no code under test runs now.
         self.dirty().for_each(|(page, copy)| unsafe { image.add_changes(page, copy) });

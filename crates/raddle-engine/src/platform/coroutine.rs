@@ -1,4 +1,4 @@
-//! Coroutines: stacks, and a way to go from one to another.
+//! Coroutines: stacks, and the switch between them.
 //!
 //! A flow of control that is paused is nothing but a stack pointer. [`switch`] saves the registers that a function must
 //! preserve on the current stack, exchanges stack pointers, and restores the registers of the other:
@@ -12,8 +12,8 @@
 //! processor expects it to. Through a driver, as with asymmetric coroutines, two returns of every switch are mispredicted,
 //! which made a switch cost 35 ns instead of 10.
 //!
-//! Unwinding ends at `begin`, which has no unwind information; nothing unwinds that far, because what threads run catches
-//! panics.
+//! Unwinding ends at `begin`, which has no unwind information. No panic unwinds that far, because the code of threads
+//! catches panics.
 
 use std::arch::naked_asm;
 
@@ -22,11 +22,10 @@ use super::stack::SlotStack;
 /// A paused flow of control: its stack pointer.
 pub(crate) type Context = usize;
 
-/// Pauses the running flow in `from` and goes on with the one paused in `to`.
+/// Pauses the running flow in `from` and resumes the one paused in `to`.
 ///
-/// # Safety
-/// `to` must hold a context that was saved here or made by [`prepare`], whose stack is whole. References that the caller
-/// holds must be prepared for whatever the others do.
+/// `to` must hold a context that was saved here or made by [`prepare`], whose stack is intact. References of the caller
+/// must be valid whatever the other flows do.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     naked_asm!(
@@ -65,8 +64,8 @@ unsafe extern "C" fn begin() {
     naked_asm!("call rbx", "ud2")
 }
 
-/// What a signal handler must set so that the interrupted coroutine calls `entry` instead of going on: the instruction and
-/// the stack pointer.
+/// The instruction and the stack pointer that a signal handler must set to make the interrupted coroutine call `entry`
+/// instead of continuing.
 pub(crate) fn divert(stack: &SlotStack, entry: unsafe extern "C" fn() -> !) -> (usize, usize) {
     // As after a call: the stack pointer is 8 below a multiple of 16.
     (entry as usize, stack.top() - 64 - 8)

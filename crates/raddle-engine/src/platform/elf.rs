@@ -1,4 +1,4 @@
-//! The program's own segments, as the loader knows them.
+//! The segments of the program, by the loader.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -20,7 +20,7 @@ impl Segment {
     }
 }
 
-/// All segments of the program, without those of the libraries it has loaded.
+/// All segments of the program, without those of its shared libraries.
 pub(crate) fn segments() -> Vec<Segment> {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, segments: *mut c_void) -> c_int {
         // SAFETY: the loader passes valid headers, the caller a valid vector; the first object is the program itself.

@@ -1,4 +1,4 @@
-//! What every intercepted call looks at first: is this thread part of an exploration?
+//! The state that every intercepted call reads first: whether the thread is part of an exploration.
 //!
 //! There are two pieces of state. [`ROLE`] is a thread-local: [`NO_ROLE`] on threads that have nothing to do with an
 //! exploration, which then pay one load and one branch per intercepted call. [`GLOBAL`] holds the rest.
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize};
 /// A destructor of a thread-specific value.
 pub type KeyDestructor = unsafe extern "C" fn(*mut c_void);
 
-/// The number in [`Global::current`] while no exploration runs.
+/// The target of [`Global::current`] while no exploration runs.
 pub(crate) static NO_THREAD: u16 = 0;
 
 /// As many keys as glibc has (`PTHREAD_KEYS_MAX`).
@@ -23,48 +23,50 @@ pub(crate) const MAX_KEYS: usize = 1024;
 /// The binary logarithm of the length of a line, in bytes.
 pub const LINE: u32 = 6;
 
-/// How many lines are told apart.
+/// Number of distinguished lines.
 pub const LINES: usize = 1 << 16;
 
-/// What intercepted calls and signal handlers know of the exploration of this process.
+/// The state of the process's exploration for intercepted calls and signal handlers.
 #[repr(C, align(4096))]
 #[allow(missing_debug_implementations, reason = "never printed")]
 pub struct Global {
-    /// Whether the code of the engine runs, rather than the code under test. Decides where memory comes from.
+    /// Whether the engine's code runs, rather than the code under test. Decides where memory comes from.
     pub in_engine: Cell<bool>,
-    /// Whether the code that explores is instrumented: set when its load of [`PROBE`] arrives.
+    /// Whether the exploring code is instrumented: set when its load of [`PROBE`] arrives.
     pub instrumented: Cell<bool>,
-    /// Whether it announces plain accesses: set when its volatile read of [`PROBE`] is announced.
+    /// Whether plain accesses are instrumented: set when the callback of its volatile read of [`PROBE`] arrives.
     pub announced: Cell<bool>,
-    /// Whether plain accesses are of interest: while an exploration runs.
+    /// Whether callbacks of plain accesses are of interest: while an exploration runs.
     pub wants_announcements: Cell<bool>,
-    /// For each line of stacks and thread-locals, by [`Global::line`]: whether a thread has accessed such a line of another.
+    /// For each line of stacks and thread-locals, by [`Global::line`]: whether another thread than the owner has
+    /// accessed it.
     pub shared_lines: [Cell<bool>; LINES],
-    /// Whether allocations are of interest: while data races are looked for, or an execution is recorded.
+    /// Whether allocations are of interest: while data races are detected, or an execution is recorded.
     pub wants_allocations: Cell<bool>,
-    /// Whether atomic accesses note their callers' registers: while the search is exhaustive.
+    /// Whether atomic accesses save their callers' registers: while the search is exhaustive.
     pub wants_registers: Cell<bool>,
-    /// What the caller of the latest atomic access had in registers.
+    /// The registers of the caller of the latest atomic access.
     pub registers: Cell<Registers>,
-    /// The latest plain access, until something else happens: optimised code announces each twice.
+    /// The latest callback of a plain access, until something else happens: optimised code makes each twice.
     pub last_announced: Cell<usize>,
-    /// Whether the next call of `park` is Raddle's own, which looks again why it was woken.
+    /// Whether the next call of `park` is Raddle's own, which checks its condition again.
     pub own_park: Cell<bool>,
-    /// Called by a signal handler, with what is given, as long as an execution and the verdict on it take longer than they may.
+    /// Called by a signal handler, with the given argument, when an execution and its verdict exceed the time limit.
     pub overdue: Cell<Option<Overdue>>,
     /// The exploring OS thread, by its number in the kernel.
     pub(crate) explorer: AtomicU32,
-    /// Called by a signal handler with the return addresses of the exploring thread, innermost first, if somebody asks where it stands.
+    /// Called by a signal handler with the return addresses of the exploring thread, innermost first, when `cargo
+    /// raddle` asks for them.
     pub tell_stack: Cell<Option<TellStack>>,
-    /// Whether somebody wants the search to end (Ctrl-C).
+    /// Whether the user wants the search to end (Ctrl-C).
     pub(crate) interrupted: Cell<bool>,
-    /// The engine of the exploration that runs, whose type this layer does not know; null while none does.
+    /// The engine of the running exploration, whose type this layer does not know; null if there is none.
     pub(crate) engine: Cell<*mut ()>,
-    /// Where the number of the virtual thread that runs is kept.
+    /// The address of the current thread's number.
     pub(crate) current: Cell<*const u16>,
-    /// Whether threads that have no part in the exploration stand still.
-    pub(crate) bystanders: AtomicU32,
-    /// Whether some thread explores or waits for its turn to: see [`crate::exploration::turn`].
+    /// Whether unmanaged threads are held.
+    pub(crate) unmanaged_held: AtomicU32,
+    /// The lock of the turns of explorations: see [`crate::exploration::turn`].
     pub(crate) turn: AtomicU32,
     /// The thread whose turn it is, by its FS base, which a fork does not change.
     pub(crate) turn_of: AtomicUsize,
@@ -80,21 +82,21 @@ pub struct Global {
     pub sites: Cell<*mut u8>,
     /// One byte per byte of code, too: see [`crate::site::PlainAccessCounter`].
     pub looks: Cell<*mut u8>,
-    /// The functions that instrumented code calls to announce plain accesses: they read nothing of what they are told of.
+    /// The instrumentation callbacks of plain accesses, which do not read the accessed memory.
     pub announcements: Cell<&'static [unsafe extern "C" fn()]>,
-    /// The functions that instrumented code calls to compare and exchange.
+    /// The instrumentation callbacks of compare-exchanges.
     pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
 }
 
 impl Global {
-    /// The number of the line at an address. Some lines share their number: what is said of one then holds for all of them.
+    /// The number of the line at an address. Lines with the same number share their state.
     #[inline(always)]
     pub const fn line(address: usize) -> usize {
         (address >> LINE) % LINES
     }
 }
 
-/// What a function has in registers when it calls another: where its return address was put, and what the other must preserve.
+/// The registers of a function at a call: the stack pointer, and the callee-saved ones.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Registers {
@@ -105,19 +107,19 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Before anything is noted.
+    /// No registers saved.
     pub const EMPTY: Registers = Registers { rsp: 0, preserved: [0; 6] };
 }
 
-/// Something that is told return addresses.
+/// A receiver of return addresses.
 pub type TellStack = fn(&[usize]);
 
-/// What to call, and what to give to it.
+/// A function and its argument.
 pub type Overdue = (fn(usize), usize);
 
 // SAFETY: the cells are written by the exploring OS thread only, while it holds the exploration lock, except for
-// `instrumented` and `announced`, which only ever become true, and `announcements` and `attempts`, which only ever become
-// one thing.
+// `instrumented` and `announced`, which only ever become true, and `announcements` and `attempts`, which are only ever
+// set to one value.
 unsafe impl Sync for Global {}
 
 /// See [`Global`].
@@ -139,7 +141,7 @@ pub static GLOBAL: Global = Global {
     interrupted: Cell::new(false),
     engine: Cell::new(ptr::null_mut()),
     current: Cell::new(&raw const NO_THREAD),
-    bystanders: AtomicU32::new(0),
+    unmanaged_held: AtomicU32::new(0),
     turn: AtomicU32::new(0),
     turn_of: AtomicUsize::new(0),
     turns: Cell::new(0),
@@ -153,7 +155,7 @@ pub static GLOBAL: Global = Global {
 };
 
 thread_local! {
-    /// The part that the current thread plays: 0 none, 1 the exploring OS thread itself, 2 a virtual thread.
+    /// The role of the current thread: 0 none, 1 the exploring OS thread itself, 2 a virtual thread.
     pub static ROLE: Cell<u8> = const { Cell::new(NO_ROLE) };
 }
 
@@ -164,7 +166,7 @@ pub const EXPLORER: u8 = 1;
 /// [`ROLE`] of a virtual thread.
 pub const VIRTUAL: u8 = 2;
 
-/// Loaded by code that wants to know whether it is instrumented.
+/// Loaded by code to find out whether it is instrumented.
 pub static PROBE: AtomicU8 = AtomicU8::new(0);
 
 /// Whether the caller is a virtual thread that runs code under test.

@@ -1,5 +1,5 @@
-//! The machine under the engine: coroutines and their stacks, OS threads, thread-locals, system calls, unwinding, and the state of
-//! the process that every intercepted call looks at.
+//! The platform, Linux on x86-64: coroutines and their stacks, OS threads, thread-locals, system calls, unwinding, and
+//! the state of the process that every intercepted call reads.
 //!
 //! | module | what it is |
 //! |---|---|

@@ -1,7 +1,8 @@
-//! Virtual threads that are OS threads: slow, but debuggers understand them.
+//! Virtual threads as OS threads: slow, but debuggers understand them.
 //!
-//! Each flow of control has a [`Turn`]. Passing control on means giving the other its turn and waiting for one's own, so that
-//! exactly one runs at any time, and schedules mean the same as with coroutines.
+//! Each flow of control has a [`Turn`]. Passing control means giving the other its turn and waiting for one's own.
+//!
+//! **Invariant:** exactly one flow runs at any time, so that schedules mean the same as with coroutines.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -11,7 +12,7 @@ use super::global::{NO_ROLE, ROLE, VIRTUAL};
 use super::stack::SlotStack;
 use super::sys;
 
-/// Whether a flow of control may run.
+/// The turn of a flow of control: whether it may run.
 #[derive(Debug, Default)]
 pub(crate) struct Turn(AtomicU32);
 
@@ -41,7 +42,7 @@ pub(crate) struct OsThread {
     pub(crate) stack: SlotStack,
     handle: libc::pthread_t,
     ended: AtomicBool,
-    /// Runs the thread and gives somebody else the turn at its end.
+    /// Runs the thread and passes the turn on at its end.
     body: unsafe fn(),
 }
 
@@ -72,7 +73,7 @@ impl OsThread {
         thread
     }
 
-    /// Waits for the thread if it has ended; one that has not waits for its turn for ever, and keeps what it needs.
+    /// Joins the thread if it has ended. A thread that has not waits for its turn for ever, and keeps its memory.
     pub(crate) fn abandon(self: Box<OsThread>) {
         if !self.ended.load(SeqCst) {
             Box::leak(self);
@@ -87,7 +88,7 @@ impl OsThread {
         }
     }
 
-    /// The thread will pass its turn on for the last time.
+    /// Announces that the thread will pass its turn on for the last time.
     pub(crate) fn will_end(&self) {
         self.ended.store(true, SeqCst);
     }

@@ -4,19 +4,20 @@ use std::ffi::c_void;
 
 use super::sys;
 
-/// Which process this is, after [`fork`].
+/// The result of [`fork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fork {
-    /// The process that called, and the number of its child.
+    /// The calling process, with the number of its child.
     Parent(i32),
     Child,
     /// The system allows no more processes.
     Failed,
 }
 
-/// Divides the process.
+/// Forks the process.
 pub(crate) fn fork() -> Fork {
-    // SAFETY: the calling OS thread is the only one that matters to the child: donors of thread-locals lend memory, not time.
+    // SAFETY: the calling OS thread is the only one that matters to the child: of donors of thread-locals, only memory
+    // is used.
     match unsafe { libc::fork() } {
         0 => Fork::Child,
         child if child > 0 => Fork::Parent(child),
@@ -32,7 +33,7 @@ pub(crate) fn exit() -> ! {
     }
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     ByItself,

@@ -1,4 +1,4 @@
-//! The stacks of virtual threads: one slot of address space per thread number, at fixed addresses, kept for the next
+//! Stacks of virtual threads: one slot of address space per thread number, at fixed addresses, reused by the next
 //! execution. The lowest page of a slot's mapping is a guard.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub const SLOT: usize = 64 << 20;
 
 const _: () = assert!(SLOT.is_power_of_two() && STACKS.is_multiple_of(SLOT));
 
-/// How much of a stack is cleared before a thread begins.
+/// Bytes of a stack that are cleared before a thread begins.
 const CLEARED: usize = 16 << 10;
 
 /// The largest stack a slot can hold.
@@ -26,7 +26,7 @@ pub struct SlotStack {
 }
 
 impl SlotStack {
-    /// The part that is in use when the stack pointer is there; nothing if that is elsewhere.
+    /// The part in use with this stack pointer; empty if the pointer lies elsewhere.
     pub(crate) fn used_from(&self, pointer: usize) -> Range<usize> {
         let mapped = self.limit + PAGE..self.base;
         if mapped.contains(&pointer) { pointer..self.base } else { 0..0 }
@@ -43,7 +43,7 @@ impl SlotStack {
         SlotStack { base, limit }
     }
 
-    /// Maps a stack of this size anywhere: for OS threads, which may keep theirs for ever.
+    /// Maps a stack of this size anywhere: for OS threads, which may keep their stacks for ever.
     pub fn map_anywhere(size: usize) -> SlotStack {
         let size = clamp(size) + PAGE;
         // SAFETY: a fresh mapping.
@@ -63,8 +63,8 @@ impl SlotStack {
         SlotStack { base: limit.addr() + size, limit: limit.addr() }
     }
 
-    /// Forgets what earlier threads left where most threads have all of their stack: whoever looks for references there would find
-    /// theirs, because memory has the same addresses in every execution.
+    /// Clears the remains of earlier threads at the top of the stack, which is all that most threads use: the leak
+    /// check would take their words for references, because memory has the same addresses in every execution.
     pub(crate) fn clear_top(&self) {
         let len = CLEARED.min(self.size());
         // SAFETY: the uppermost part of a stack that is mapped, and that no thread uses.
@@ -80,7 +80,7 @@ impl SlotStack {
         unsafe { libc::munmap(self.limit as *mut _, self.base - self.limit) };
     }
 
-    /// Maps the stack anew if it has another size.
+    /// Maps the stack again if its size differs.
     pub fn resize(&mut self, size: usize) {
         let thread = (self.base - STACKS) / SLOT - 1;
         if clamp(size) != self.size() {
@@ -107,7 +107,7 @@ impl SlotStack {
         self.base
     }
 
-    /// How many bytes it holds.
+    /// Size in bytes.
     pub fn size(&self) -> usize {
         self.base - self.bottom()
     }
@@ -121,17 +121,17 @@ impl SlotStack {
 /// The virtual thread whose stack or thread-locals an address belongs to, if its memory lies in a slot.
 #[inline(always)]
 pub fn owner(address: usize) -> Option<usize> {
-    let (stack, lender) = (address.wrapping_sub(STACKS), address.wrapping_sub(tls_donor::LENDERS));
-    if stack < tls_donor::LENDERS - STACKS {
+    let (stack, donor) = (address.wrapping_sub(STACKS), address.wrapping_sub(tls_donor::DONORS));
+    if stack < tls_donor::DONORS - STACKS {
         Some(stack / SLOT)
-    } else if lender < LENDERS_LEN {
-        Some(lender / tls_donor::LENDER_STACK)
+    } else if donor < LENDERS_LEN {
+        Some(donor / tls_donor::DONOR_STACK)
     } else {
         None
     }
 }
 
-const LENDERS_LEN: usize = tls_donor::LENDER_STACK << 16;
+const LENDERS_LEN: usize = tls_donor::DONOR_STACK << 16;
 
 fn clamp(size: usize) -> usize {
     size.clamp(16 * PAGE, MAX_SIZE).next_multiple_of(PAGE)

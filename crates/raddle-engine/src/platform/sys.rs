@@ -1,4 +1,4 @@
-//! The few machine-level things that the engine needs from Linux on x86-64.
+//! System calls, the FS base, and symbols of the C library: Linux on x86-64.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -36,11 +36,11 @@ impl FsBase {
         if hwcap2 & FSGSBASE != 0 { FsBase::Instruction } else { FsBase::SystemCall }
     }
 
-    /// Gives the running code the thread-locals of another thread.
+    /// Sets the FS base, which gives the running code the thread-locals of another thread.
     ///
-    /// # Safety
-    /// `self` must be what [`FsBase::of_kernel`] returned, or the system call. `base` must be the FS base of a live, parked
-    /// thread (see [`crate::platform::tls_donor`]) or the caller's own, and no reference to a thread-local may be held across the call.
+    /// `self` must be the result of [`FsBase::of_kernel`], or the system call. `base` must be the FS base of a live,
+    /// parked thread (see [`crate::platform::tls_donor`]) or the caller's own, and no reference to a thread-local may
+    /// be held across the call.
     #[inline(always)]
     pub unsafe fn set(self, base: usize) {
         // SAFETY: the caller's.
@@ -58,14 +58,15 @@ impl FsBase {
     }
 }
 
-/// Starts the program again so that everything lies at the same addresses in every process. Returns if it was.
+/// Restarts the program without address randomisation, so that all addresses are the same in every process. Returns if
+/// it already was so started.
 ///
 /// # Errors
 /// If the system does not allow it.
 pub fn fix_addresses() -> std::io::Result<()> {
     use std::os::unix::process::CommandExt;
     const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: concerns nothing but what the process executes next.
+    // SAFETY: affects only the program that the process executes next.
     unsafe {
         let current = libc::personality(ASK);
         if current >= 0 && current & libc::ADDR_NO_RANDOMIZE != 0 {
@@ -79,7 +80,7 @@ pub fn fix_addresses() -> std::io::Result<()> {
     Err(error)
 }
 
-/// A system call, past every interception. Returns the kernel's answer: a negated error number on failure.
+/// A system call that nothing intercepts. Returns the kernel's result: a negated error number on failure.
 ///
 /// # Safety
 /// As for the call itself.
@@ -101,8 +102,7 @@ pub unsafe fn raw_syscall(number: i64, args: [i64; 6]) -> i64 {
 
 /// The next definition of a symbol after ours: the C library's.
 ///
-/// # Panics
-/// If the C library has no such symbol, which means that it is not one Raddle knows.
+/// If the C library has no such symbol, and so is not one that Raddle supports.
 pub fn real_symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a look-up by a valid C string.
     let symbol = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };

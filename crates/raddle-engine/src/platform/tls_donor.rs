@@ -1,7 +1,7 @@
 //! Thread-locals for virtual threads.
 //!
-//! On x86-64, thread-locals lie just below the address in the FS register. A *lender* is an OS thread that is made once,
-//! parks for ever and runs no Rust code; a virtual thread runs with the lender's FS base and so has thread-locals, an
+//! On x86-64, thread-locals lie just below the address in the FS register. A *donor* is an OS thread that is made once,
+//! parks for ever and runs no Rust code; a virtual thread runs with the donor's FS base and so has thread-locals, an
 //! `errno` and a `pthread_self` of its own.
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //!         └──── restored from an image ───┴── left alone ────────────────┘
 //! ```
 //!
-//! The image is taken when the lender is new, with [`ROLE`] set; copying it back makes the thread-locals new again, after
-//! the virtual thread has ended or been abandoned.
+//! The image is taken when the donor is new, with [`ROLE`] set. Copying it back restores the initial thread-locals,
+//! after the virtual thread has ended or been abandoned.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -21,30 +21,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::global::{ROLE, VIRTUAL};
 use super::{elf, sys};
 
-pub(crate) const LENDERS: usize = 0x2300_0000_0000;
-pub(crate) const LENDER_STACK: usize = 256 << 10;
+pub(crate) const DONORS: usize = 0x2300_0000_0000;
+pub(crate) const DONOR_STACK: usize = 256 << 10;
 
 /// A parked OS thread whose thread-locals a virtual thread uses.
 #[derive(Debug)]
 pub struct TlsDonor {
-    /// Its FS base.
+    /// The FS base.
     pub fs_base: usize,
     image: Box<[u8]>,
 }
 
 impl TlsDonor {
-    /// Starts the lender for the virtual thread with this number, with its thread-locals at an address that depends on
+    /// Starts the donor for the virtual thread with this number, with its thread-locals at an address that depends on
     /// nothing else.
     pub fn start(thread: usize) -> TlsDonor {
-        let stack = LENDERS + thread * LENDER_STACK;
-        sys::reserve(stack, LENDER_STACK);
+        let stack = DONORS + thread * DONOR_STACK;
+        sys::reserve(stack, DONOR_STACK);
         let published = AtomicUsize::new(0);
         // SAFETY: `attr` is initialised before use; `published` outlives the wait below; the stack is mapped and unused.
-        // All signals are blocked while the lender is made, so that it never runs a handler.
+        // All signals are blocked while the donor is made, so that it never runs a handler.
         unsafe {
             let mut attr = MaybeUninit::<libc::pthread_attr_t>::zeroed();
             libc::pthread_attr_init(attr.as_mut_ptr());
-            libc::pthread_attr_setstack(attr.as_mut_ptr(), stack as *mut c_void, LENDER_STACK);
+            libc::pthread_attr_setstack(attr.as_mut_ptr(), stack as *mut c_void, DONOR_STACK);
             let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
             let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
             libc::sigfillset(all.as_mut_ptr());
@@ -65,7 +65,7 @@ impl TlsDonor {
         let fs_base = published.load(Ordering::Acquire);
         let role = ROLE.with(ptr::from_ref).addr().wrapping_sub(sys::fs_base()).wrapping_add(fs_base);
         let size = tls_size();
-        // SAFETY: thread-locals have the same offsets from the FS base in every thread; the lender does not use its own.
+        // SAFETY: thread-locals have the same offsets from the FS base in every thread; the donor does not use its own.
         let image = unsafe {
             (role as *mut u8).write(VIRTUAL);
             std::slice::from_raw_parts((fs_base - size) as *const u8, size).into()
@@ -73,15 +73,15 @@ impl TlsDonor {
         TlsDonor { fs_base, image }
     }
 
-    /// Where the thread-locals lie.
+    /// The memory of the thread-locals.
     pub fn thread_locals(&self) -> std::ops::Range<usize> {
         self.fs_base - self.image.len()..self.fs_base
     }
 
-    /// Makes the thread-locals new.
+    /// Restores the initial thread-locals.
     pub fn restore(&self) {
         let len = self.image.len();
-        // SAFETY: the block belongs to the lender, which is parked, and no virtual thread uses it now.
+        // SAFETY: the block belongs to the donor, which is parked, and no virtual thread uses it now.
         unsafe { ptr::copy_nonoverlapping(self.image.as_ptr(), (self.fs_base - len) as *mut u8, len) };
     }
 }

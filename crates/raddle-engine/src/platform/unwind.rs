@@ -1,4 +1,4 @@
-//! Call stacks, as the unwinder finds them.
+//! Call stacks, by the unwinder.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,14 +7,14 @@ use super::words::{hash_memory, mix};
 /// A frame of a native call stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallFrame {
-    /// Where the call will return to.
+    /// The return address.
     pub return_address: usize,
     /// The frame pointer of the function there.
     pub frame_pointer: usize,
 }
 
-/// A hash of everything that the function returning to `pc` can depend on besides shared memory: its callee-saved
-/// registers and the stack from its frame to the thread's beginning. None if its frame cannot be found.
+/// A hash of everything that the function at the return address `pc` can depend on besides shared memory: its
+/// callee-saved registers and the stack from its frame to the thread's beginning. None if its frame is not found.
 pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
     struct Search {
         pc: usize,
@@ -28,7 +28,7 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
             if _Unwind_GetIP(context) != search.pc {
                 return CONTINUE;
             }
-            // rbx, rbp, r12 to r15: what a function may keep in registers across a call.
+            // rbx, rbp, r12 to r15: the callee-saved registers.
             let registers = [3, 6, 12, 13, 14, 15].map(|register| _Unwind_GetGR(context, register) as u64);
             let frame = _Unwind_GetCFA(context);
             let hash = registers.into_iter().fold(frame as u64, mix);
@@ -42,7 +42,7 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
     search.hash
 }
 
-/// The call stack of the caller, innermost first, without the frames of this crate being left out.
+/// The call stack of the caller, innermost first, including the frames of this crate.
 pub fn call_stack() -> Vec<CallFrame> {
     const DEEPEST: usize = 256;
     extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> c_int {
@@ -62,7 +62,7 @@ pub fn call_stack() -> Vec<CallFrame> {
     frames
 }
 
-/// The return addresses of the caller, innermost first, as many as there is room for. Allocates nothing.
+/// The return addresses of the caller, innermost first, as many as fit. Allocates nothing.
 pub(crate) fn return_addresses(room: &mut [usize]) -> &[usize] {
     struct Found<'a> {
         room: &'a mut [usize],
@@ -72,8 +72,8 @@ pub(crate) fn return_addresses(room: &mut [usize]) -> &[usize] {
         // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
         unsafe {
             let found = &mut *found.cast::<Found<'_>>();
-            let Some(place) = found.room.get_mut(found.count) else { return STOP };
-            *place = _Unwind_GetIP(context);
+            let Some(slot) = found.room.get_mut(found.count) else { return STOP };
+            *slot = _Unwind_GetIP(context);
             found.count += 1;
         }
         CONTINUE
@@ -85,7 +85,7 @@ pub(crate) fn return_addresses(room: &mut [usize]) -> &[usize] {
     &room[..count]
 }
 
-/// Where the outermost frame of the calling thread ends.
+/// The end of the outermost frame of the calling thread.
 pub(crate) fn outermost_frame() -> usize {
     extern "C" fn visit(context: *mut c_void, end: *mut c_void) -> c_int {
         // SAFETY: the unwinder passes the context of a live frame and the pointer given below.

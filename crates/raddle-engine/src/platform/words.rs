@@ -2,8 +2,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-/// A hash of memory, in whole words: the sum of those of its words, so that what somebody changed is a difference. The memory
-/// must be readable.
+/// A hash of memory, in whole words: the sum of the words' hashes, so that a change is a difference. The memory must be
+/// readable.
 pub(crate) fn hash_memory(memory: Range<usize>) -> u64 {
     let hash = |(address, value)| {
         let mixed = mix(address as u64, value);
@@ -19,7 +19,7 @@ pub(crate) fn holds(memory: Range<usize>, range: &RangeInclusive<usize>) -> bool
 
 /// Whole words of memory, with their addresses.
 fn words(memory: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
-    // SAFETY: the caller's; one OS thread runs everything that could change it.
+    // SAFETY: the caller's; one OS thread runs all code that could change the memory.
     let value = |address: usize| unsafe { (address as *const u64).read_volatile() };
     (memory.start & !7..memory.end & !7).step_by(8).map(move |address| (address, value(address)))
 }

@@ -1,9 +1,9 @@
 //! An exhaustive search in several processes.
 //!
-//! The ways that an exhaustive search has noted for later have nothing to do with each other. Whenever fewer processes search
-//! than there may be, one that has ways left forks, and each of the two forgets every other one: the copy of the process is the
-//! message. A process without ways left waits for those that it made, and ends. What they found is summed in shared memory, so
-//! that all figures are those of a search in one process; only which of several failures is found depends on who is faster.
+//! The items of a work list are independent of each other. Whenever fewer processes search than may, one with items
+//! left forks, and each of the two discards half of them: the copy of the process is the message. A process without
+//! items waits for its children, and ends. Their results are summed in shared memory, so that all figures are those of
+//! a search in one process; only which of several failures is found depends on timing.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
@@ -17,32 +17,32 @@ use crate::model_checker::{ModelChecker, Refinement};
 use crate::platform::processes::{self, Ended, Fork};
 use crate::schedule::Schedule;
 
-/// How many executions a process makes before it forks (again): what is done sooner is not worth a process.
+/// Executions of a process before it forks (again): a shorter search is not worth a process.
 const BETWEEN_FORKS: u64 = 32;
 
-/// A process that takes part in a search.
+/// A process of a shared search.
 #[derive(Debug)]
 pub(crate) struct WorkerPool {
     shared: &'static Shared,
-    /// What they tell the first one of the kinds of their executions; and a failing execution.
-    kinds: Mailbox,
+    /// The outcome classes and the failing execution, sent to the first process.
+    outcomes: Mailbox,
     failure: Mailbox,
     workers: i64,
-    /// Whether this is the process that the search began in.
+    /// Whether the search began in this process.
     is_first: bool,
-    /// The processes that this one made.
+    /// The children of this process.
     children: Vec<i32>,
-    /// How many of the executions of this process the others know of.
-    told: u64,
-    /// How many it makes before it forks (again).
+    /// Executions of this process that are published.
+    reported: u64,
+    /// Executions before this process forks (again).
     alone_until: u64,
 }
 
-/// What the processes share.
+/// The shared memory of the processes.
 #[repr(C)]
 #[derive(Debug)]
 struct Shared {
-    /// Processes that have something to do.
+    /// Processes with work.
     busy: AtomicI64,
     executions: AtomicU64,
     blocked: AtomicU64,
@@ -51,82 +51,82 @@ struct Shared {
     exceeded: AtomicU64,
     unsure: AtomicBool,
     left_out: AtomicU32,
-    /// Whether some process left ways unexplored.
+    /// Whether some process left work items unexplored.
     incomplete: AtomicBool,
-    /// Whether all are to stop.
-    called_off: AtomicBool,
-    /// Whether the end is near enough to go on for longer.
-    end_is_near: AtomicBool,
-    /// What the search has to begin anew with.
-    lesson: AtomicU64,
-    /// Whether some process writes a failure down, or has.
+    /// Whether all processes must stop.
+    is_cancelled: AtomicBool,
+    /// Whether the search is estimated to end within the extended effort.
+    is_extended: AtomicBool,
+    /// The refinement with which the search must restart.
+    refinement: AtomicU64,
+    /// Whether some process sends a failure, or has.
     failing: AtomicBool,
 }
 
-/// Which of two processes this is, after a fork.
+/// The result of an attempt to share the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forked {
     Parent,
     Child,
-    /// There is only one.
+    /// The process did not fork.
     Not,
 }
 
 impl WorkerPool {
-    /// A team of one process, so far, and until that has made so many executions.
-    pub(crate) fn gather(workers: usize, alone: u64) -> WorkerPool {
+    /// A pool of one process, which makes `alone` executions before it forks.
+    pub(crate) fn new(workers: usize, alone: u64) -> WorkerPool {
         // SAFETY: a fresh mapping of zeros, large enough and aligned, is a valid `Shared`.
         let shared = unsafe { &*processes::map_shared(size_of::<Shared>()).cast::<Shared>() };
         shared.busy.store(1, SeqCst);
         WorkerPool {
             shared,
-            kinds: Mailbox::new(),
+            outcomes: Mailbox::new(),
             failure: Mailbox::new(),
             workers: workers as i64,
             is_first: true,
             children: Vec::new(),
-            told: 0,
+            reported: 0,
             alone_until: alone,
         }
     }
 
-    /// Executions that all processes made.
+    /// Executions of all processes.
     pub(crate) fn executions(&self) -> u64 {
         self.shared.executions.load(SeqCst)
     }
 
-    /// Tells the others how far this process has come. False if it is to stop.
-    pub(crate) fn goes_on(&mut self, executions: u64, lesson: Option<Refinement>) -> bool {
-        if let Some(lesson) = lesson {
-            self.shared.lesson.store(lesson.to_word(), SeqCst);
-            self.call_off();
+    /// Publishes the number of executions, or a refinement. False if this process must stop.
+    pub(crate) fn publish_progress(&mut self, executions: u64, refinement: Option<Refinement>) -> bool {
+        if let Some(refinement) = refinement {
+            self.shared.refinement.store(refinement.to_word(), SeqCst);
+            self.cancel();
             return false;
         }
-        self.shared.executions.fetch_add(executions - self.told, SeqCst);
-        self.told = executions;
-        !self.shared.called_off.load(SeqCst)
+        self.shared.executions.fetch_add(executions - self.reported, SeqCst);
+        self.reported = executions;
+        !self.shared.is_cancelled.load(SeqCst)
     }
 
-    /// Tells the others what an estimate says.
+    /// Publishes the prospect of the search.
     pub(crate) fn announce(&self, prospect: Prospect) {
         match prospect {
-            Prospect::Near => self.shared.end_is_near.store(true, SeqCst),
+            Prospect::Near => self.shared.is_extended.store(true, SeqCst),
             Prospect::Unsure => {}
-            Prospect::Far => self.call_off(),
+            Prospect::Far => self.cancel(),
         }
     }
 
-    /// Whether the search may go on for longer.
-    pub(crate) fn reaches_further(&self) -> bool {
-        self.shared.end_is_near.load(SeqCst)
+    /// Whether the search may take the extended effort.
+    pub(crate) fn is_extended(&self) -> bool {
+        self.shared.is_extended.load(SeqCst)
     }
 
-    /// Makes everybody stop.
-    pub(crate) fn call_off(&self) {
-        self.shared.called_off.store(true, SeqCst);
+    /// Stops all processes.
+    pub(crate) fn cancel(&self) {
+        self.shared.is_cancelled.store(true, SeqCst);
     }
 
-    /// Lets another process do half of what is left, if there may be one more.
+    /// Forks, and leaves half of the work to the child, if there may be one more process.
     pub(crate) fn share(&mut self, executions: u64, graphs: &mut ModelChecker) -> Forked {
         let busy = &self.shared.busy;
         if executions < self.alone_until || busy.load(SeqCst) >= self.workers || graphs.pending_work() < 2 {
@@ -141,7 +141,7 @@ impl WorkerPool {
                 graphs.discard_half_of_work(true);
                 graphs.reset_graphs_beyond_bound();
                 self.children.clear();
-                (self.is_first, self.told, self.alone_until) = (false, 0, BETWEEN_FORKS);
+                (self.is_first, self.reported, self.alone_until) = (false, 0, BETWEEN_FORKS);
                 Forked::Child
             }
             Fork::Parent(child) => {
@@ -156,16 +156,15 @@ impl WorkerPool {
         }
     }
 
-    /// This process has come to its end, and waits for those that it made. Only the first process returns: with what all of
-    /// them found, and what the search has to begin anew with, if it has to.
+    /// Ends this process's part, and waits for its children. Only the first process returns, with the results of all.
     pub(crate) fn leave(
         mut self,
         report: &mut SearchReport,
-        kinds: &OutcomeCounts,
+        outcome_counts: &OutcomeCounts,
         waiting: impl FnMut(u64),
-    ) -> Left {
+    ) -> PoolResult {
         let shared = self.shared;
-        shared.executions.fetch_add(report.executions.saturating_sub(self.told), SeqCst);
+        shared.executions.fetch_add(report.executions.saturating_sub(self.reported), SeqCst);
         shared.blocked.fetch_add(report.blocked, SeqCst);
         shared.steps.fetch_add(report.steps, SeqCst);
         shared.switches.fetch_add(report.switches, SeqCst);
@@ -179,10 +178,10 @@ impl WorkerPool {
             self.failure.append(1, &found.schedule);
         }
         if report.failure.is_some() {
-            self.call_off();
+            self.cancel();
         }
         if !self.is_first {
-            self.kinds.send(kinds);
+            self.outcomes.send(outcome_counts);
         }
         shared.busy.fetch_sub(1, SeqCst);
         self.wait(waiting);
@@ -197,16 +196,16 @@ impl WorkerPool {
         report.unsure = shared.unsure.load(SeqCst);
         report.left_out = LeftOut::from_bits(shared.left_out.load(SeqCst));
         report.complete = !shared.incomplete.load(SeqCst);
-        let lesson = Refinement::from_word(shared.lesson.load(SeqCst));
+        let refinement = Refinement::from_word(shared.refinement.load(SeqCst));
         let failed = self.failure.open().pop();
-        // SAFETY: mapped by `gather`; the other processes have ended.
+        // SAFETY: mapped by `new`; the other processes have ended.
         unsafe {
             processes::unmap_shared(std::ptr::from_ref(shared).cast_mut().cast(), size_of::<Shared>());
         }
-        match (failed, lesson) {
-            (Some(RemoteOutcome { schedule, .. }), _) => Left::Failed(schedule),
-            (None, Some(lesson)) => Left::MustRestart(lesson),
-            (None, None) => Left::Done(self.kinds.open()),
+        match (failed, refinement) {
+            (Some(RemoteOutcome { schedule, .. }), _) => PoolResult::Failed(schedule),
+            (None, Some(refinement)) => PoolResult::MustRestart(refinement),
+            (None, None) => PoolResult::Done(self.outcomes.open()),
         }
     }
 
@@ -219,7 +218,7 @@ impl WorkerPool {
             };
             self.children.pop();
             if ended == Ended::BySignal {
-                // Whatever it was to do is lost, and nothing could be saved.
+                // The work of a killed process is lost.
                 self.shared.incomplete.store(true, SeqCst);
                 self.shared.busy.fetch_sub(1, SeqCst);
             }
@@ -227,13 +226,13 @@ impl WorkerPool {
     }
 }
 
-/// How a search ended in which several processes took part.
+/// The result of a shared search.
 #[derive(Clone, Debug)]
-pub(crate) enum Left {
-    /// With what the report says, and these executions of others.
+pub(crate) enum PoolResult {
+    /// Done, with the figures of the report and these outcomes of other processes.
     Done(Vec<RemoteOutcome>),
-    /// With a failing execution, which this makes again.
+    /// A failing execution, by its schedule.
     Failed(Schedule),
-    /// Too early: more has to be known.
+    /// The search must restart with a refinement.
     MustRestart(Refinement),
 }

@@ -1,11 +1,11 @@
-//! Executions in processes of their own: for code whose traces no roll-back can wipe out.
+//! Executions in child processes: for code whose effects no roll-back can undo.
 //!
 //! The parent never runs the code under test. It prepares the strategy, forks, and waits. The child makes one execution and
 //! leaves its choices and its result in a [`ChoiceLog`](crate::execution::ChoiceLog).
 
 use crate::platform::processes::{self, Fork};
 
-/// Makes one execution in a child and waits for it.
+/// Runs `work` in a child and waits for it.
 pub(crate) fn in_child(work: impl FnOnce()) {
     match processes::fork() {
         Fork::Child => {

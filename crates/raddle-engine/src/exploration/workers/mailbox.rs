@@ -1,4 +1,5 @@
-//! The messages of worker processes to the first one: schedules that make executions of each outcome again, and how many there were.
+//! Messages of worker processes to the first one: schedules that make executions of each outcome class again, with
+//! their numbers.
 
 use crate::exploration::outcomes::{OutcomeCounts, RemoteOutcome};
 use crate::platform::sys;
@@ -17,7 +18,7 @@ impl Mailbox {
             sys::raw_syscall(libc::SYS_memfd_create, [c"raddle".as_ptr().addr() as i64, 1, 0, 0, 0, 0])
         };
         assert!(descriptor >= 0, "raddle: no memory to share with worker processes");
-        // SAFETY: a descriptor of ours. Whoever appends does so with one call, at the end of that moment.
+        // SAFETY: a descriptor of ours. Each message is appended by one call, which is atomic.
         unsafe {
             sys::raw_syscall(
                 libc::SYS_fcntl,
@@ -27,16 +28,16 @@ impl Mailbox {
         Mailbox { descriptor }
     }
 
-    /// Appends what there is to tell of executions.
-    pub(crate) fn send(&self, kinds: &OutcomeCounts) {
-        kinds.told().for_each(|(count, schedule)| self.append(count, schedule));
+    /// Appends the outcomes of this process.
+    pub(crate) fn send(&self, outcomes: &OutcomeCounts) {
+        outcomes.remote().for_each(|(count, schedule)| self.append(count, schedule));
     }
 
     /// Appends a schedule.
     pub(crate) fn append(&self, count: u64, schedule: &Schedule) {
         let parts = [&schedule.threads, &schedule.mo_offsets, &schedule.counts];
         let mut bytes = count.to_le_bytes().to_vec();
-        // No event has the highest number, and no seed is told apart from it.
+        // `u64::MAX` stands for none: no event has the number, and a seed of that value is replayed as none.
         [schedule.fair_since, schedule.random]
             .iter()
             .for_each(|number| bytes.extend(number.unwrap_or(u64::MAX).to_le_bytes()));
@@ -48,7 +49,7 @@ impl Mailbox {
         assert!(written == bytes.len() as i64, "raddle: no memory to share with worker processes");
     }
 
-    /// Everything that was appended.
+    /// All appended messages.
     pub(crate) fn open(self) -> Vec<RemoteOutcome> {
         let mut bytes = Vec::new();
         loop {
@@ -113,19 +114,19 @@ mod tests {
             random: Some(8).filter(|_| thread != 0),
             ..Schedule::default()
         };
-        let mut kinds = OutcomeCounts::new(true);
-        for kind in [4, 0, 4] {
-            kinds.add(kind, 1, || schedule(kind as u16));
+        let mut outcomes = OutcomeCounts::new(true);
+        for class in [4, 0, 4] {
+            outcomes.add(class, 1, || schedule(class as u16));
         }
         let mail = Mailbox::new();
-        mail.send(&kinds);
-        kinds.forget_counts();
-        mail.send(&kinds);
-        kinds.add(4, 9, || unreachable!("it is known"));
-        mail.send(&kinds);
+        mail.send(&outcomes);
+        outcomes.forget_counts();
+        mail.send(&outcomes);
+        outcomes.add(4, 9, || unreachable!("it is known"));
+        mail.send(&outcomes);
         let told = [(1, 0), (2, 4), (9, 4)]
             .map(|(count, thread)| RemoteOutcome { count, schedule: schedule(thread) });
         assert_eq!(mail.open(), told);
-        assert_eq!(kinds.counts(), [0, 0, 0, 0, 9]);
+        assert_eq!(outcomes.counts(), [0, 0, 0, 0, 9]);
     }
 }

@@ -1,4 +1,4 @@
-//! Samples in several processes.
+//! Sampling strategies in several processes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use crate::outcome::Outcome;
 use crate::platform::processes::{self, Ended, Fork};
 
 impl Search<'_> {
-    /// Spreads the executions that are left over worker processes, in chunks, and takes the failing one with the lowest number:
-    /// the same that a single process would have found.
+    /// Spreads the remaining executions over worker processes, in chunks, and takes the failing one with the lowest
+    /// number: the same that a single process would have found.
     pub(in crate::exploration) fn run_workers(
         &mut self,
         body: &mut dyn FnMut(),
@@ -30,7 +30,7 @@ impl Search<'_> {
                         handlers.start_watchdog();
                     }
                     self.work(body, judge, begin, made, shared);
-                    mail.send(&self.kinds);
+                    mail.send(&self.outcome_counts);
                     processes::exit();
                 }
                 Fork::Parent(child) => workers.push(child),
@@ -54,7 +54,7 @@ impl Search<'_> {
             let outcome = self.execute(body, judge);
             report.failure = self.failure(outcome, failed, body, judge).or_else(|| {
                 let choice = self.found(Outcome::Passed, failed).schedule.threads.len();
-                // It did not in the process that found it.
+                // It failed in the process that found it.
                 Some(self.found(Outcome::Diverged { choice }, failed))
             });
         }
@@ -71,7 +71,7 @@ impl Search<'_> {
             left.retain(|&child| {
                 let ended = processes::has_ended(child);
                 if ended == Some(Ended::BySignal) {
-                    // Nothing could be saved in that process; its execution is made again here, to the same end.
+                    // The execution of a killed process is repeated here, with the same outcome.
                     shared.failed.fetch_min(shared.last_begun.load(SeqCst), SeqCst);
                 }
                 ended.is_none()
@@ -81,12 +81,12 @@ impl Search<'_> {
             if polls.is_multiple_of(250) {
                 let executions = shared.executions.load(SeqCst);
                 let depth = shared.depth.load(SeqCst) as usize;
-                self.tell_progress(executions, depth);
+                self.report_progress(executions, depth);
             }
         }
     }
 
-    /// The executions from number `made` on, as far as they are left to this process.
+    /// Makes this process's share of the executions from number `made` on.
     fn work(
         &mut self,
         body: &mut dyn FnMut(),
@@ -96,7 +96,7 @@ impl Search<'_> {
         shared: &Shared,
     ) {
         const CHUNK: u64 = 64;
-        self.kinds.forget_counts();
+        self.outcome_counts.forget_counts();
         loop {
             let first = made + shared.next_chunk.fetch_add(1, SeqCst) * CHUNK;
             let last = (first + CHUNK).min(self.config.executions);
@@ -122,7 +122,7 @@ impl Search<'_> {
                     shared.failed.fetch_min(execution, SeqCst);
                     return;
                 }
-                self.count_kind();
+                self.count_outcome();
             }
             if last < first + CHUNK {
                 return;
@@ -134,7 +134,7 @@ impl Search<'_> {
     }
 }
 
-/// What worker processes share.
+/// The shared memory of worker processes.
 #[derive(Default)]
 struct Shared {
     next_chunk: AtomicU64,

@@ -17,7 +17,7 @@ const FREE: u32 = u32::MAX;
 #[repr(C, align(16))]
 struct Header {
     class: u32,
-    /// From the block's start to the payload.
+    /// Offset of the payload from the block's start.
     offset: u32,
     /// Bytes from the payload to the block's end.
     usable: usize,
@@ -72,7 +72,7 @@ impl Arena {
         }
     }
 
-    /// Takes a block back, unless it is free already.
+    /// Frees a block, unless it is free already.
     ///
     /// # Safety
     /// `payload` must be a block of this arena.
@@ -92,7 +92,7 @@ impl Arena {
     }
 }
 
-/// How many bytes a block can hold.
+/// Capacity of a block, in bytes.
 ///
 /// # Safety
 /// `payload` must be a live block of an arena.

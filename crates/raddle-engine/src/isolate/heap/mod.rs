@@ -1,9 +1,10 @@
-//! Memory of two kinds at fixed addresses: what executions allocate, and what the engine does.
+//! Heaps at fixed addresses: those of executions, and the engine's.
 //!
-//! Each virtual thread has a heap of its own ([`slot`]), which each execution starts with empty. Resetting costs the same
-//! whatever was allocated, and the address of a block depends only on what its own thread allocated and freed before: the
-//! code under test may hash or compare addresses without becoming nondeterministic, and schedules that differ in the order
-//! of independent steps lead to the same addresses. The engine has an arena ([`bump`]) that is never emptied.
+//! Each virtual thread has a heap of its own ([`slot`]), which is empty at the beginning of each execution. Resetting
+//! takes constant time. **Invariant:** the address of a block depends only on the earlier allocations and frees of its
+//! own thread: the code under test may hash or compare addresses without becoming nondeterministic, and schedules that
+//! differ in the order of independent steps lead to the same addresses. The engine has an arena ([`bump`]) that is
+//! never emptied.
 
 mod bump;
 mod slot;
@@ -26,23 +27,24 @@ const EXECUTION_LEN: usize = slot::MOST_SLOTS * slot::SLOT;
 const ENGINE_HEAP: usize = 0x2100_0000_0000;
 const ENGINE_LEN: usize = 1 << 38;
 
-/// What happens to a block when it is freed.
+/// The treatment of freed blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// It is poisoned and not used again within the execution, so that a later access to it is seen.
+    /// Quarantine: a freed block is poisoned and not used again within the execution, so that a later access to it is
+    /// seen.
     #[default]
     Quarantine,
-    /// The thread that freed it gets it back when it next allocates as much, as from most allocators: what was freed
-    /// and allocated again looks the same to a compare-exchange.
+    /// Reuse: the freeing thread's next allocation of that size gets the block, as from most allocators: a reused block
+    /// looks the same to a compare-exchange.
     Reuse,
 }
 
 /// A block that the execution allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its address.
+    /// The address.
     pub start: usize,
-    /// How many bytes were asked for.
+    /// The requested size, in bytes.
     pub size: usize,
     /// The thread that allocated it.
     pub allocated_by: ThreadId,
@@ -50,36 +52,36 @@ pub struct Block {
     pub freed_by: Option<ThreadId>,
 }
 
-/// Whether the address lies in memory that this module hands out.
+/// Whether the address lies in one of the heaps.
 #[inline(always)]
 pub fn owns(address: usize) -> bool {
     is_of_execution(address) || is_of_engine(address)
 }
 
-/// Whether the address lies where executions allocate.
+/// Whether the address lies in a heap of executions.
 #[inline(always)]
 pub fn is_of_execution(address: usize) -> bool {
     address.wrapping_sub(EXECUTION_HEAP) < EXECUTION_LEN
 }
 
-/// Whether the address lies where the engine allocates.
+/// Whether the address lies in the engine's arena.
 #[inline(always)]
 pub fn is_of_engine(address: usize) -> bool {
     address.wrapping_sub(ENGINE_HEAP) < ENGINE_LEN
 }
 
-/// Where a caller's memory comes from.
+/// The source of a caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The C library: the caller has nothing to do with an exploration.
+    /// The C library: the caller has no part in an exploration.
     Process,
-    /// The heap of the thread that runs.
+    /// The heap of the current thread.
     Execution,
     /// The arena of the engine.
     Engine,
 }
 
-/// Where the caller's memory comes from now.
+/// The present source of the caller's memory.
 #[inline(always)]
 pub fn source() -> Source {
     if ROLE.get() == NO_ROLE {
@@ -103,7 +105,7 @@ pub fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
     }
 }
 
-/// Takes a block back.
+/// Frees a block.
 ///
 /// # Errors
 /// If the execution has no such block, or has freed it.
@@ -127,7 +129,7 @@ pub unsafe fn free(address: *mut u8) -> Result<(), Refusal> {
     }
 }
 
-/// How many bytes the live block that begins at the address can hold.
+/// Capacity of the live block at the address, in bytes.
 ///
 /// # Errors
 /// As for [`free`].
@@ -156,30 +158,30 @@ pub fn resize(address: *mut u8, size: usize) {
     }
 }
 
-/// Whether an access there uses memory that was freed. False for memory that executions do not allocate.
+/// Whether the address lies in freed memory. False for memory that executions do not allocate.
 #[inline(always)]
 pub fn is_freed(address: usize) -> bool {
     record_of(address).is_some_and(|record| record.is_freed_at(address))
 }
 
-/// The block that the address lies in, live or not.
+/// The block that contains the address, live or not.
 #[inline]
 pub fn block_of(address: usize) -> Option<Block> {
     let record = record_of(address)?;
     record.contains(address).then(|| record.block())
 }
 
-/// What is known of the block that the address lies in, or that lies beside the gap that it lies in.
+/// The record of the block that contains the address, or that lies beside the gap that contains it.
 #[inline(always)]
 pub(crate) fn record_of(address: usize) -> Option<&'static mut Record> {
     if !is_of_execution(address) || !is_mapped(address) {
         return None;
     }
-    // SAFETY: only the exploring OS thread gets here, and no reference outlives the call that asked for it.
+    // SAFETY: only the exploring OS thread gets here, and no reference outlives the caller's statement.
     slot::record_of(address).map(|record| unsafe { &mut *record })
 }
 
-/// Starts an execution: sets what happens to freed blocks.
+/// Begins an execution with this treatment of freed blocks.
 pub fn begin(policy: Policy) {
     HEAPS.policy.set(policy);
 }
@@ -189,8 +191,8 @@ pub fn reset(threads: usize) {
     slots(threads).for_each(Slot::reset);
 }
 
-/// Adds all that is in the heaps of the first threads and known of it, to be written back when they are empty. False if that is
-/// more than `most` bytes, or more than memory.
+/// Adds the contents and records of the first threads' heaps to an image, to be written back when the heaps are empty.
+/// False if that is more than `most` bytes, or if some memory is protected.
 pub(crate) fn add_to(image: &mut Image, threads: usize, most: usize) -> bool {
     let pieces = || slots(threads).filter_map(|slot| slot.pieces());
     if slots(threads).any(|slot| slot.is_protected())
@@ -203,7 +205,7 @@ pub(crate) fn add_to(image: &mut Image, threads: usize, most: usize) -> bool {
     true
 }
 
-/// The blocks that the first threads allocated and nobody freed.
+/// The live blocks of the first threads.
 pub fn live(threads: usize) -> impl Iterator<Item = Block> {
     slots(threads).flat_map(|slot| slot.live())
 }
@@ -225,7 +227,7 @@ fn is_mapped(address: usize) -> bool {
     address < EXECUTION_HEAP + HEAPS.mapped.get() * slot::SLOT
 }
 
-/// The thread that runs; the first, if none does.
+/// The number of the current thread; 0 if there is none.
 #[inline(always)]
 fn current() -> ThreadId {
     // SAFETY: the number of the engine in `GLOBAL`, which lives, or that of no thread. It is only read.
@@ -248,7 +250,7 @@ const SMALL_MAX: usize = SMALL_STEP * SMALL_CLASSES;
 /// Small sizes in steps of 16 bytes, then one class per power of two.
 const CLASSES: usize = SMALL_CLASSES + 38;
 
-/// The class of a size and the bytes that its blocks hold.
+/// The class of a size, and its capacity.
 #[inline(always)]
 fn class_of(size: usize) -> (usize, usize) {
     if size <= SMALL_MAX {
@@ -260,7 +262,7 @@ fn class_of(size: usize) -> (usize, usize) {
     }
 }
 
-/// The bytes that blocks of a class hold.
+/// The capacity of a class.
 #[inline(always)]
 fn capacity_of(class: usize) -> usize {
     if class < SMALL_CLASSES { (class + 1) * SMALL_STEP } else { SMALL_MAX << (class - SMALL_CLASSES) }
@@ -272,7 +274,7 @@ struct Heaps {
     locked: AtomicBool,
     engine: UnsafeCell<Arena>,
     policy: Cell<Policy>,
-    /// How many slots are mapped.
+    /// Number of mapped slots.
     mapped: Cell<usize>,
 }
 

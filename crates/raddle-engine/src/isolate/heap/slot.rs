@@ -1,8 +1,8 @@
-//! The heap of one virtual thread: what it allocates lies in a slot of address space of its own.
+//! The heap of one virtual thread, in a slot of address space of its own.
 //!
-//! Where a block lies depends on what its own thread allocated and freed before, and on nothing else: two executions that
-//! differ only in how the steps of different threads interleave give every block the same address. Everything that is known
-//! about a block lies outside the memory that the code under test is given, so that no overflow destroys it.
+//! **Invariant:** the address of a block depends only on the earlier allocations and frees of its own thread: two
+//! executions that differ only in the interleaving of threads give every block the same address. The records of blocks
+//! lie outside the memory that the code under test is given, so that no overflow destroys them.
 //!
 //! ```text
 //!   slot of thread n ─┬─ 0 ─────────────── small blocks, 16 bytes aligned, one after the other
@@ -11,7 +11,7 @@
 //!                     └─ 9 GiB + 16 MiB ── the slot's own state, then one Record per block
 //! ```
 //!
-//! Nothing is cleared when an execution ends but the positions: what the index says of memory beyond them does not count.
+//! At the end of an execution only the positions are reset: entries of the index beyond them do not count.
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use super::{Block, CLASSES, Policy, capacity_of, class_of};
 use crate::op::ThreadId;
 use crate::platform::sys::{self, PAGE};
 
-/// Where the slots lie.
+/// The address of the first slot.
 pub(super) const SLOTS: usize = 0x1000_0000_0000;
 /// The length of a slot.
 pub(super) const SLOT: usize = 1 << 34;
@@ -36,43 +36,43 @@ const STATE: usize = LARGE_INDEX + (16 << 20);
 const RECORDS: usize = STATE + PAGE;
 const MOST_RECORDS: usize = (SLOT - RECORDS) / size_of::<Record>();
 
-/// Blocks that hold more than this are whole pages, which can be protected when they are free.
+/// Largest capacity of a small block. Large blocks are whole pages, which can be protected when they are free.
 const LARGE: usize = 128 << 10;
 
-/// What a thread may use of each zone before blocks that it frees are used again under every policy.
+/// Bytes of each zone that a thread may use before its freed blocks are reused under every policy.
 const QUARANTINE: usize = 256 << 20;
 
-/// What freed memory is filled with: no address, no small number, no text.
+/// The fill of freed memory: no address, no small number, no text.
 const POISON: u8 = 0xdb;
 
 /// The state of a slot, which lies in the slot itself.
 #[repr(C)]
 pub(super) struct Slot {
     start: usize,
-    /// Where the next small block begins, and the next large one.
+    /// The address of the next small block, and of the next large one.
     next: usize,
     next_large: usize,
-    /// Blocks so far; their numbers begin at 1.
+    /// Number of blocks so far; their numbers begin at 1.
     count: usize,
     /// Free blocks by class, linked by [`Record::link`]: those that this thread freed.
     free: [*mut Record; CLASSES],
     any_free: bool,
-    /// Large blocks of this slot that are protected.
+    /// Whether large blocks of this slot are protected.
     any_protected: bool,
 }
 
 const _: () = assert!(size_of::<Slot>() <= PAGE);
 
-/// What is known of a block.
+/// The record of a block.
 #[repr(C)]
 pub(crate) struct Record {
     start: usize,
     size: usize,
-    /// The next free block of the class, if it is free and will be used again; when it was allocated, if it is live.
+    /// For a free block that will be reused, the next one of its class; for a live block, the time of its allocation.
     link: usize,
     class: u8,
     state: State,
-    /// The threads whose accesses to it were noted.
+    /// The threads whose accesses to the block were recorded.
     pub(crate) users: Users,
     allocated_by: ThreadId,
     freed_by: ThreadId,
@@ -88,7 +88,7 @@ impl Users {
         self.0 |= Users::bit(thread);
     }
 
-    /// Whether the thread may be one of them.
+    /// Whether the set may contain the thread.
     #[inline(always)]
     pub(crate) fn may_contain(self, thread: ThreadId) -> bool {
         self.0 & Users::bit(thread) != 0
@@ -109,12 +109,12 @@ enum State {
     Protected,
 }
 
-/// Why a block cannot be freed.
+/// The reason why an address cannot be freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// No block begins there.
     NoBlock,
-    /// It is free already.
+    /// The block is free already.
     Free,
 }
 
@@ -150,7 +150,7 @@ fn state(start: usize) -> *mut Slot {
 }
 
 impl Slot {
-    /// Forgets all blocks.
+    /// Removes all blocks.
     pub(super) fn reset(&mut self) {
         if self.any_protected {
             for number in 1..=self.count {
@@ -168,12 +168,12 @@ impl Slot {
         self.count = 0;
     }
 
-    /// Whether some of its memory cannot be read.
+    /// Whether some memory of the slot is protected from reads.
     pub(super) fn is_protected(&self) -> bool {
         self.any_protected
     }
 
-    /// The memory that an empty slot needs to become what this one is. None if it is empty.
+    /// The memory that distinguishes the slot from an empty one. None if it is empty.
     pub(super) fn pieces(&self) -> Option<[Range<usize>; 6]> {
         let from = |start: usize, len: usize| start..start + len;
         let (small, large) = (self.next - self.start, self.next_large - self.start - ZONE);
@@ -203,14 +203,14 @@ impl Slot {
             // SAFETY: a free block, which is this thread's now.
             return unsafe { (*block).revive(size, by) };
         }
-        // One copy for each zone, with everything about it known to the compiler.
+        // One instance for each zone, with its constants known to the compiler.
         match capacity <= LARGE {
             true => self.place::<0, GRANULE, SMALL_INDEX>(size, align, class, capacity, by),
             false => self.place::<ZONE, PAGE, LARGE_INDEX>(size, align, class, capacity, by),
         }
     }
 
-    /// Makes a block where the used part of a zone ends.
+    /// Allocates a block at the end of the used part of a zone.
     #[inline(always)]
     fn place<const ZONE_START: usize, const GRANULE: usize, const INDEX: usize>(
         &mut self,
@@ -273,7 +273,7 @@ impl Slot {
         ptr::with_exposed_provenance_mut::<Record>(self.start + RECORDS).wrapping_add(number)
     }
 
-    /// The blocks that were not freed.
+    /// The live blocks.
     pub(super) fn live(&self) -> impl Iterator<Item = Block> {
         (1..=self.count).filter_map(|number| {
             // SAFETY: a block of this slot.
@@ -283,7 +283,7 @@ impl Slot {
     }
 }
 
-/// The record of the block that an address of some slot lies in.
+/// The record of the block that contains an address of some slot.
 #[inline(always)]
 pub(super) fn record_of(address: usize) -> Option<*mut Record> {
     let start = address & !(SLOT - 1);
@@ -297,7 +297,7 @@ pub(super) fn record_of(address: usize) -> Option<*mut Record> {
     // SAFETY: the caller passes an address of a mapped slot; its index covers both zones.
     unsafe {
         let number = *((start + index) as *const u32).add(granule) as usize;
-        // What lies beyond the positions is left from an earlier execution.
+        // Entries beyond the positions are left from an earlier execution.
         let used = if offset < ZONE { (*slot).next } else { (*slot).next_large };
         if number == 0 || number > (*slot).count || address >= used {
             return None;
@@ -306,7 +306,7 @@ pub(super) fn record_of(address: usize) -> Option<*mut Record> {
     }
 }
 
-/// Takes back a block of any slot, for the thread that `freer` belongs to.
+/// Frees a block of any slot, for the thread that `freer` belongs to.
 ///
 /// # Safety
 /// The address must lie in a mapped slot.
@@ -318,7 +318,7 @@ pub(super) unsafe fn free(
     policy: Policy,
 ) -> Result<(), Refusal> {
     let record = record_of(address).ok_or(Refusal::NoBlock)?;
-    // SAFETY: the record of a block; its memory is nobody's from now on.
+    // SAFETY: the record of a block, whose memory is unused from now on.
     unsafe {
         let record = &mut *record;
         if record.start != address {
@@ -352,25 +352,25 @@ impl Record {
         self.state == State::Live
     }
 
-    /// Whether the address lies in the block, and the block is free. What lies between blocks may be said to be part of one.
+    /// Whether the block is free and contains the address. A gap between blocks may count as part of one.
     #[inline(always)]
     pub(crate) fn is_freed_at(&self, address: usize) -> bool {
         !self.is_live() && self.contains(address)
     }
 
-    /// The thread that allocated it.
+    /// The allocating thread.
     #[inline(always)]
     pub(crate) fn allocated_by(&self) -> ThreadId {
         self.allocated_by
     }
 
-    /// The time at which its thread allocated it, where that is noted.
+    /// The allocating thread's time at the allocation, where that is recorded.
     #[inline(always)]
     pub(crate) fn allocated_at(&self) -> u32 {
         self.link as u32
     }
 
-    /// Notes the time at which its thread allocated it.
+    /// Sets the allocating thread's time at the allocation.
     #[inline(always)]
     pub(crate) fn set_allocated_at(&mut self, time: u32) {
         self.link = time as usize;
@@ -385,12 +385,12 @@ impl Record {
         }
     }
 
-    /// How many bytes the block can hold.
+    /// Capacity of the block, in bytes.
     pub(super) fn capacity(&self) -> usize {
         capacity_of(self.class.into())
     }
 
-    /// Whether the address lies in the block.
+    /// Whether the block contains the address.
     pub(crate) fn contains(&self, address: usize) -> bool {
         (self.start..self.start + self.capacity()).contains(&address)
     }
