@@ -5,8 +5,8 @@
 //! cargo xtask regression compare   # after it: runs the suites again and prints every line that differs
 //! ```
 //!
-//! The tests of [`PACKAGES`] run once for each of [`SEARCHES`], with a fixed seed, one worker and a number of executions, whatever they
-//! ask for themselves. So their own assertions do not count here: `cargo xtask test` is there for those. A line of the
+//! The tests of [`PACKAGES`] run once for each search that the list of strategies (`suite/strategies`) asks to record, with a fixed
+//! seed, one worker and a number of executions, whatever they ask for themselves. So their own assertions do not count here: `cargo xtask test` is there for those. A line of the
 //! record is what one search came to: executions, events, outcomes, and the schedule of the failure (`raddle/src/record.rs`).
 
 use std::collections::BTreeMap;
@@ -17,17 +17,6 @@ use crate::{cargo, run};
 
 /// Packages whose searches are recorded.
 const PACKAGES: [&str; 4] = ["broken", "litmus", "declarative", "examples"];
-
-/// Each kind of search: strategy, memory model, executions.
-const SEARCHES: [(&str, &str, &str); 7] = [
-    ("random", "sc", "100"),
-    ("random", "rc11", "100"),
-    ("pct:3", "sc", "100"),
-    ("pos", "sc", "100"),
-    ("bounded:2", "sc", "300"),
-    ("exhaustive", "sc", "1000"),
-    ("exhaustive", "rc11", "1000"),
-];
 
 /// Programs that are drawn anew in each run, so that their searches cannot be compared.
 const RANDOM: [&str; 1] = ["litmus@test:random/"];
@@ -61,11 +50,11 @@ fn record(path: &Path) -> bool {
     if !run(tests().arg("--no-run")) {
         return false;
     }
-    for (strategy, memory, executions) in SEARCHES {
+    for (strategy, memory, executions) in searches() {
         eprintln!("+ {strategy} {memory}");
         let mut tests = tests();
-        tests.arg("--no-fail-fast").args(["--strategy", strategy, "--memory", memory]);
-        tests.args(["--executions", executions, "--budget", "30s", "--seed", "0", "--workers", "1"]);
+        tests.arg("--no-fail-fast").args(["--strategy", &strategy, "--memory", &memory]);
+        tests.args(["--executions", &executions, "--budget", "30s", "--seed", "0", "--workers", "1"]);
         tests.env("RADDLE_RECORD", std::path::absolute(&lines).expect("there is a current directory"));
         // Tests fail here: they do not get the search that they ask for.
         let _ = tests.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -79,6 +68,16 @@ fn record(path: &Path) -> bool {
     all.sort_unstable();
     eprintln!("{} searches in `{}`", all.len(), path.display());
     std::fs::write(path, all.join("\n") + "\n").is_ok() && std::fs::remove_file(&lines).is_ok()
+}
+
+/// Strategy, memory model and number of executions of each search that the list of strategies asks to record.
+fn searches() -> impl Iterator<Item = (String, String, String)> {
+    strategies::list().into_iter().flat_map(|entry| {
+        let recorded = entry.recorded.iter();
+        recorded.map(move |(memory, executions)| {
+            (entry.strategy.to_string(), memory.to_string(), executions.to_string())
+        })
+    })
 }
 
 /// The tests, as the command line of `cargo raddle` has them.
