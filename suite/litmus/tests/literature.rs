@@ -2,7 +2,7 @@
 
 use litmus::catalogue::{Entry, entries};
 use litmus::check::{compare_program, explored};
-use litmus::{Model, Real};
+use litmus::{Interpret, Model, Real};
 
 /// Makes as many executions as the literature says.
 #[track_caller]

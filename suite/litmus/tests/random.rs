@@ -3,7 +3,7 @@
 use litmus::check::{compare_outcomes, compare_program};
 use litmus::oracle::{Abstract, executions};
 use litmus::random::{looping_programs, programs};
-use litmus::{Model, Real};
+use litmus::{Interpret, Model, Real};
 use proptest::prelude::*;
 use raddle::{Explorer, Strategy};
 

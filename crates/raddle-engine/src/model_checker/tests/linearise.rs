@@ -2,23 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use notation::Statement;
+use notation::random::operation_programs;
+
+use super::{index, parse, samples};
 use crate::graph::event::{Access, NONE};
 use crate::model_checker::{Answer, Location, Model, ModelChecker, Request};
 use crate::op::Order::SeqCst;
 use crate::op::Rmw;
-use crate::rng::Rng;
 
-/// A step of an operation.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Read(usize),
-    Write(usize, u64),
-    Add(usize, u64),
-    Cas(usize, u64, u64),
+/// The operations of each thread, each a list of accesses.
+type Program = Vec<Vec<Vec<Statement>>>;
+
+fn operations(program: &notation::Program) -> Program {
+    let operation = |statement: &Statement| match statement {
+        Statement::Operation(accesses) => accesses.clone(),
+        other => unreachable!("threads consist of operations here: {other}"),
+    };
+    program.threads.iter().map(|thread| thread.iter().map(operation).collect()).collect()
 }
-
-/// The operations of each thread.
-type Program = Vec<Vec<Vec<Step>>>;
 
 /// What tells executions apart. Operations are named by thread and number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +86,7 @@ fn interleavings(program: &Program) -> BTreeSet<Seen> {
                 }
                 Next::End => run.ended.push((thread, operation)),
                 Next::Step(step) => {
-                    let (place, access) = access(program[thread][operation][step]);
+                    let (place, access) = access(&program[thread][operation][step]);
                     let me = (thread, run.made[thread]);
                     run.made[thread] += 1;
                     let read = run.memory[place];
@@ -120,13 +122,18 @@ fn interleavings(program: &Program) -> BTreeSet<Seen> {
     all
 }
 
-fn access(step: Step) -> (usize, Access) {
-    match step {
-        Step::Read(place) => (place, Access::Load),
-        Step::Write(place, value) => (place, Access::Store(value)),
-        Step::Add(place, value) => (place, Access::Rmw(Rmw::Add, value)),
-        Step::Cas(place, expected, new) => (place, Access::Cas { expected, new, failure: SeqCst }),
-    }
+fn access(statement: &Statement) -> (usize, Access) {
+    let access = match statement {
+        Statement::Load(..) => Access::Load,
+        Statement::Store(_, value, _) => Access::Store(value.constant.into()),
+        Statement::FetchAdd(_, _, value, _) => Access::Rmw(Rmw::Add, value.constant.into()),
+        Statement::CompareExchange(_, _, expected, new, ..) => {
+            Access::Cas { expected: expected.constant.into(), new: new.constant.into(), failure: SeqCst }
+        }
+        other => unreachable!("the operations of these tests have no such access: {other}"),
+    };
+    let location = statement.location().expect("fences are not among the accesses");
+    (index(location) - index('x'), access)
 }
 
 /// What the exhaustive search makes: each execution that has an order in time, and how many have none.
@@ -155,7 +162,7 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
                 Next::Begin => (Access::Look, scenario(others[looked[thread]])),
                 Next::End => (Access::Store(operation as u64 + 1), scenario(thread)),
                 Next::Step(step) => {
-                    let (place, access) = access(program[thread][operation][step]);
+                    let (place, access) = access(&program[thread][operation][step]);
                     (access, Location { address: 64 + 8 * place, size: 8, value: Some(memory[place]) })
                 }
             };
@@ -226,67 +233,53 @@ fn explored(program: &Program) -> (Vec<Seen>, usize) {
 }
 
 fn steps_place(program: &Program, (thread, step): (usize, usize)) -> usize {
-    access(*program[thread].iter().flatten().nth(step).unwrap()).0
+    access(program[thread].iter().flatten().nth(step).unwrap()).0
 }
 
 /// Checks that the search makes each execution once; returns how many there are, and how many explorations were in vain.
 #[track_caller]
-fn check(program: &Program) -> (usize, usize) {
-    let (explored, cut) = explored(program);
+fn check(program: &notation::Program) -> (usize, usize) {
+    let operations = &operations(program);
+    let (explored, cut) = explored(operations);
     let count = explored.len();
     let explored: BTreeSet<Seen> = explored.into_iter().collect();
-    assert_eq!(explored.len(), count, "an execution was made twice: {program:?}");
-    let all = interleavings(program);
+    assert_eq!(explored.len(), count, "an execution was made twice: {program}");
+    let all = interleavings(operations);
     let (missing, extra) = (all.difference(&explored).next(), explored.difference(&all).next());
-    assert!(missing.is_none() && extra.is_none(), "{program:?}\nmissing: {missing:?}\nextra: {extra:?}");
-    if program.len() == 2 {
-        assert_eq!(cut, 0, "{program:?}");
+    assert!(missing.is_none() && extra.is_none(), "{program}\nmissing: {missing:?}\nextra: {extra:?}");
+    if operations.len() == 2 {
+        assert_eq!(cut, 0, "{program}");
     }
     (count, cut)
 }
 
 #[test]
 fn operations_come_before_or_after_or_overlap() {
-    assert_eq!(check(&vec![vec![vec![]], vec![vec![]]]), (3, 0));
-    assert_eq!(check(&vec![vec![vec![]], vec![vec![], vec![]]]), (6, 0));
+    assert_eq!(check(&parse("op {} || op {}")), (3, 0));
+    assert_eq!(check(&parse("op {} || op {}; op {}")), (6, 0));
     // The later one of two additions may have begun after the other had ended, or not.
-    let add = || vec![vec![Step::Add(0, 1)]];
-    assert_eq!(check(&vec![add(), add()]), (4, 0));
+    assert_eq!(check(&parse("op { FAAs(x,1) } || op { FAAs(x,1) }")), (4, 0));
 }
 
 #[test]
 fn three_operations_begin_at_one_moment_each() {
     // Interval orders of three labelled elements.
-    let (orders, _) = check(&vec![vec![vec![]], vec![vec![]], vec![vec![]]]);
+    let (orders, _) = check(&parse("op {} || op {} || op {}"));
     assert_eq!(orders, 19);
 }
 
-fn random(random: &mut Rng, threads: usize, operations: usize, steps: usize) -> Program {
-    let mut step = || {
-        let (place, value) = (random.below(PLACES), 1 + random.below(2) as u64);
-        match random.below(4) {
-            0 => Step::Read(place),
-            1 => Step::Write(place, value),
-            2 => Step::Add(place, value),
-            _ => Step::Cas(place, random.below(2) as u64, value),
-        }
-    };
-    (0..threads).map(|_| (0..operations).map(|_| (0..steps).map(|_| step()).collect()).collect()).collect()
-}
-
 /// How many programs of each shape; `RADDLE_PROPERTY_PROGRAMS` asks for more.
-fn programs() -> usize {
+fn programs() -> u64 {
     std::env::var("RADDLE_PROPERTY_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(150)
 }
 
 #[test]
 fn every_execution_is_made_once() {
-    let mut numbers = Rng::new(7);
     let shapes = [(2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 3, 0), (3, 1, 1), (2, 1, 3)];
     let (mut executions, mut in_vain) = (0, 0);
     for (threads, operations, steps) in shapes {
-        for _ in 0..programs() {
-            let (made, cut) = check(&random(&mut numbers, threads, operations, steps));
+        for program in samples(operation_programs(threads, operations, steps), programs()) {
+            let (made, cut) = check(&program);
             executions += made;
             in_vain += cut;
         }

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Step::{self, *};
-use super::{X, Y, random_program, run};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use notation::random::locking_programs;
+use notation::{Program, Statement};
+
+use super::{Memory, Thread, cases, effect, identical, index, initial, numbered, parse, run, samples};
 use crate::graph::consistency::preemption_bound::{self, cost};
 use crate::graph::event::{Event, INIT, NONE};
 use crate::graph::{Graph, Model, covers};
 use crate::model_checker::ModelChecker;
-use crate::op::Order::{Acquire, Relaxed, Release};
 
 /// What happened: for each event of each thread the write that it read, and the one that it comes after.
 pub(super) type Signature = Vec<Vec<(u32, u32)>>;
@@ -34,74 +37,61 @@ pub(crate) fn signature(graph: &Graph) -> Signature {
 }
 
 /// The fewest preemptions with which interleavings show each execution under sequential consistency.
-fn fewest_preemptions(program: &[Vec<Step>]) -> BTreeMap<Signature, usize> {
+fn fewest_preemptions(program: &Program) -> BTreeMap<Signature, usize> {
     #[derive(Clone)]
-    struct World {
-        /// For each place the latest write and its value.
-        memory: [(u32, u64); 8],
-        next: Vec<usize>,
-        last: Vec<u64>,
+    struct World<'a> {
+        /// For each location the latest write and its value.
+        memory: Memory<(u32, u64)>,
+        threads: Vec<Thread<'a>>,
         seen: Signature,
         current: Option<usize>,
         preemptions: usize,
     }
-    fn can_go_on(program: &[Vec<Step>], world: &World, thread: usize) -> bool {
-        match program[thread].get(world.next[thread]) {
-            Some(&Lock(place)) => world.memory[place].1 == 0,
-            step => step.is_some(),
+    /// The latest write to the location of a statement, and its value.
+    fn latest(world: &World<'_>, statement: &Statement) -> (u32, u64) {
+        statement.location().map_or((0, 0), |location| world.memory[index(location)])
+    }
+    fn can_go_on(world: &World<'_>, thread: usize) -> bool {
+        match world.threads[thread].next() {
+            Some(statement @ Statement::Lock(_)) => latest(world, statement).1 == 0,
+            statement => statement.is_some(),
         }
     }
-    fn go(program: &[Vec<Step>], world: &World, ends: &mut BTreeMap<Signature, usize>) {
-        let current = world.current.filter(|&current| can_go_on(program, world, current));
+    fn go(world: &World<'_>, ends: &mut BTreeMap<Signature, usize>) {
+        let current = world.current.filter(|&current| can_go_on(world, current));
         let mut moved = false;
-        for thread in 0..program.len() {
-            if !can_go_on(program, world, thread) {
-                continue;
-            }
+        for (thread, state) in world.threads.iter().enumerate() {
+            let Some(statement) = state.next() else { continue };
+            let (latest, value) = latest(world, statement);
+            let Some((read, write)) = effect(state, statement, value) else { continue };
             let mut after = world.clone();
-            let (place, read, write) = match program[thread][world.next[thread]] {
-                Read(place, _) => (place, true, None),
-                Write(place, value, _) => (place, false, Some(value)),
-                WriteLastPlus(place, plus, _) => (place, false, Some(world.last[thread] + plus)),
-                Add(place, value, _) => (place, true, Some(world.memory[place].1 + value)),
-                Cas(place, expected, new, _) => {
-                    (place, true, (world.memory[place].1 == expected).then_some(new))
-                }
-                Fence(_) => (7, false, None),
-                Lock(place) => (place, true, Some(1)),
-                Unlock(place) => (place, true, Some(0)),
-                Drop(..) => unreachable!("these programs have no handles"),
-            };
-            let (latest, value) = world.memory[place];
+            after.threads[thread].advance();
+            after.threads[thread].set(statement.target(), value);
             let seen = (if read { latest } else { 0 }, if write.is_some() { latest } else { 0 });
             after.seen[thread].push(seen);
-            if read {
-                after.last[thread] = value;
+            if let Some((value, location)) = write.zip(statement.location()) {
+                after.memory[index(location)] = (name(thread, world.seen[thread].len()), value);
             }
-            if let Some(value) = write {
-                after.memory[place] = (name(thread, world.next[thread]), value);
-            }
-            after.next[thread] += 1;
             after.preemptions += usize::from(current.is_some_and(|current| current != thread));
             after.current = Some(thread);
             moved = true;
-            go(program, &after, ends);
+            go(&after, ends);
         }
         if !moved {
             let fewest = ends.entry(world.seen.clone()).or_insert(usize::MAX);
             *fewest = world.preemptions.min(*fewest);
         }
     }
+    let threads: Vec<Thread<'_>> = program.threads.iter().map(|thread| Thread::new(thread)).collect();
     let world = World {
-        memory: Default::default(),
-        next: vec![0; program.len()],
-        last: vec![0; program.len()],
-        seen: vec![Vec::new(); program.len()],
+        memory: initial(program).map(|value| (0, value)),
+        seen: vec![Vec::new(); threads.len()],
+        threads,
         current: None,
         preemptions: 0,
     };
     let mut ends = BTreeMap::new();
-    go(program, &world, &mut ends);
+    go(&world, &mut ends);
     ends
 }
 
@@ -167,7 +157,7 @@ fn cost_by_definition(graph: &Graph, search: &ModelChecker) -> usize {
 }
 
 /// What a search within a bound counts.
-fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
+fn within(model: Model, most: usize, program: &Program) -> Vec<Signature> {
     let mut found = Vec::new();
     run(&mut ModelChecker::new(model).with_preemptions(most), program, true, true, |search, _| {
         if search.counts() {
@@ -177,21 +167,17 @@ fn within(model: Model, most: usize, program: &[Vec<Step>]) -> Vec<Signature> {
     found
 }
 
-pub(crate) fn cases(default: u64) -> u64 {
-    std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
-}
-
 /// Holds what a bounded search counts against what there is: the same, each once.
 #[track_caller]
-fn assert_within(model: Model, most: usize, program: &[Vec<Step>], all: &BTreeMap<Signature, usize>) {
+fn assert_within(model: Model, most: usize, program: &Program, all: &BTreeMap<Signature, usize>) {
     let found = within(model, most, program);
     let distinct: BTreeSet<&Signature> = found.iter().collect();
-    assert_eq!(found.len(), distinct.len(), "twice: {model:?}, {most} preemptions, {program:?}");
+    assert_eq!(found.len(), distinct.len(), "twice: {model:?}, {most} preemptions, {program}");
     let expected: BTreeSet<&Signature> =
         all.iter().filter(|&(_, &fewest)| fewest <= most).map(|(graph, _)| graph).collect();
     assert!(
         distinct == expected,
-        "{model:?}, {most} preemptions: found {} of {}, {program:?}",
+        "{model:?}, {most} preemptions: found {} of {}, {program}",
         distinct.len(),
         expected.len()
     );
@@ -199,8 +185,7 @@ fn assert_within(model: Model, most: usize, program: &[Vec<Step>], all: &BTreeMa
 
 #[test]
 fn executions_within_a_bound_are_those_that_interleavings_within_it_show() {
-    for seed in 0..cases(300) {
-        let program = random_program(seed, 4);
+    for program in samples(locking_programs(2..=4), cases(300)) {
         let all = fewest_preemptions(&program);
         for most in 0..4 {
             assert_within(Model::Sc, most, &program, &all);
@@ -210,13 +195,13 @@ fn executions_within_a_bound_are_those_that_interleavings_within_it_show() {
 
 #[test]
 fn under_weak_memory_old_values_cost_as_preemptions_do() {
-    for seed in 0..cases(150) {
-        let mut program = random_program(seed, 4);
-        for step in program.iter_mut().flatten() {
-            match step {
-                Read(_, order) | Fence(order) => *order = Acquire,
-                Write(_, _, order) => *order = Release,
-                Add(_, _, order) | Cas(_, _, _, order) => *order = Relaxed,
+    for mut program in samples(locking_programs(2..=4), cases(150)) {
+        for statement in program.threads.iter_mut().flatten() {
+            match statement {
+                Statement::Load(_, _, order) => *order = Acquire,
+                Statement::Store(_, _, order) => *order = Release,
+                Statement::FetchAdd(.., order) => *order = Relaxed,
+                Statement::CompareExchange(.., success, failure) => (*success, *failure) = (Relaxed, Relaxed),
                 _ => {}
             }
         }
@@ -224,7 +209,7 @@ fn under_weak_memory_old_values_cost_as_preemptions_do() {
         run(&mut ModelChecker::new(Model::Rc11), &program, true, true, |search, _| {
             let graph = search.graph();
             let fewest = cost_by_definition(graph, search);
-            assert_eq!(cost(graph, search, 100), Some(fewest), "{program:?}");
+            assert_eq!(cost(graph, search, 100), Some(fewest), "{program}");
             assert!(fewest == 0 || cost(graph, search, fewest - 1).is_none());
             all.insert(signature(graph), fewest);
         });
@@ -237,8 +222,8 @@ fn under_weak_memory_old_values_cost_as_preemptions_do() {
 /// Figures of GenMC.
 #[test]
 fn known_counts() {
-    let mut program = vec![vec![Write(X, 1, Release)]];
-    program.extend((0..3).map(|i| vec![Read(X, Relaxed), Write(X, i + 2, Release)]));
+    let others = numbered(3, |i| format!("Rx x; Wr(x,{})", i + 2));
+    let program = parse(&format!("Wr(x,1) || {others}"));
     for (most, count) in [(0, 24), (1, 132), (2, 264), (3, 300)] {
         assert_eq!(within(Model::Sc, most, &program).len(), count, "{most} preemptions");
     }
@@ -246,18 +231,17 @@ fn known_counts() {
 
 #[test]
 fn waiting_is_no_preemption() {
-    let program = vec![vec![Lock(X), Read(Y, Relaxed), Unlock(X)]; 4];
+    let program = parse(&identical(4, "lock m; Rx x; unlock m"));
     assert_eq!(within(Model::Sc, 0, &program).len(), 24);
     // Each has one lock and waits for the other: whoever came first was interrupted.
-    let program =
-        [vec![Lock(X), Lock(Y), Unlock(Y), Unlock(X)], vec![Lock(Y), Lock(X), Unlock(X), Unlock(Y)]];
+    let program = parse("lock l; lock m; unlock m; unlock l || lock m; lock l; unlock l; unlock m");
     assert_eq!(within(Model::Sc, 0, &program).len(), 2);
     assert_eq!(within(Model::Sc, 1, &program).len(), 3);
 }
 
 #[test]
 fn what_is_cut_is_said() {
-    let program = vec![vec![Read(X, Relaxed), Write(X, 1, Relaxed)]; 2];
+    let program = parse(&identical(2, "Rx x; Wx(x,1)"));
     let exceeded = |most| {
         let mut search = ModelChecker::new(Model::Sc).with_preemptions(most);
         run(&mut search, &program, false, true, |search, _| _ = search.counts());
