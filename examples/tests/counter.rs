@@ -37,7 +37,7 @@ impl RacyCounterTest {
 }
 
 #[test]
-fn two_increments_are_enough() {
+fn two_increments_are_enough_to_lose_one() {
     let failure = RacyCounterTest::test().fails(Kind::IncorrectResults);
     let scenario = failure.scenario.expect("a declarative test has a scenario");
     assert!(scenario.init.is_empty() && scenario.post.is_empty());

@@ -36,7 +36,7 @@ impl EarlyQueueTest {
 }
 
 #[test]
-fn a_push_and_a_pop_are_enough() {
+fn a_push_and_a_pop_are_enough_to_fail() {
     let failure = EarlyQueueTest::test().fails(Kind::IncorrectResults);
     let scenario = failure.scenario.expect("a declarative test has a scenario");
     assert!(scenario.init.is_empty() && scenario.post.is_empty());

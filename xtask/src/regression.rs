@@ -3,12 +3,13 @@
 //! ```text
 //! cargo xtask regression record              # before a change: writes target/regression.txt
 //! cargo xtask regression compare             # after it: runs the suites again and prints every line that differs
-//! cargo xtask regression compare exhaustive  # only the kinds of searches whose strategy is named
+//! cargo xtask regression compare exhaustive  # only the searches of the strategies that are named
 //! ```
 //!
-//! The tests of [`PACKAGES`] run once for each of [`SEARCHES`], with a fixed seed, one worker and a number of executions, whatever they
-//! ask for themselves. So their own assertions do not count here: `cargo xtask test` is there for those. A line of the
-//! record is what one search came to: executions, events, outcomes, and the schedule of the failure (`raddle/src/record.rs`).
+//! The tests of [`PACKAGES`] run once for each search that the list of strategies (`suite/strategies`) asks to record, with a fixed
+//! seed, one worker and a number of executions, whatever they ask for themselves. So their own assertions do not count here:
+//! `cargo xtask test` is there for those. A line of the record has the results of one search: executions, events, outcomes, and
+//! the schedule of the failure (`raddle/src/search/record.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,17 +19,6 @@ use crate::{cargo, run};
 
 /// Packages whose searches are recorded.
 const PACKAGES: [&str; 4] = ["broken", "litmus", "declarative", "examples"];
-
-/// Each kind of search: strategy, memory model, executions.
-const SEARCHES: [(&str, &str, &str); 7] = [
-    ("random", "sc", "100"),
-    ("random", "rc11", "100"),
-    ("pct:3", "sc", "100"),
-    ("pos", "sc", "100"),
-    ("bounded:2", "sc", "300"),
-    ("exhaustive", "sc", "1000"),
-    ("exhaustive", "rc11", "1000"),
-];
 
 /// Programs that are drawn anew in each run, so that their searches cannot be compared.
 const RANDOM: [&str; 1] = ["litmus@test:random/"];
@@ -43,9 +33,8 @@ pub(crate) fn main(arguments: &[String]) -> bool {
         [what, strategies @ ..] => (what.as_str(), strategies),
         [] => ("", arguments),
     };
-    let unknown = strategies.iter().find(|name| SEARCHES.iter().all(|(known, ..)| *known != name.as_str()));
-    if let Some(unknown) = unknown {
-        let mut known: Vec<_> = SEARCHES.map(|(name, ..)| name).to_vec();
+    if let Some(unknown) = strategies.iter().find(|&name| searches().all(|(known, ..)| known != *name)) {
+        let mut known: Vec<_> = searches().map(|(name, ..)| name).collect();
         known.dedup();
         eprintln!("no searches of `{unknown}` are recorded; there are {}", known.join(", "));
         return false;
@@ -78,13 +67,11 @@ fn record(path: &Path, strategies: &[String]) -> bool {
     if !run(tests().arg("--no-run")) {
         return false;
     }
-    for (strategy, memory, executions) in
-        SEARCHES.into_iter().filter(|(name, ..)| is_wanted(name, strategies))
-    {
+    for (strategy, memory, executions) in searches().filter(|(name, ..)| is_wanted(name, strategies)) {
         eprintln!("+ {strategy} {memory}");
         let mut tests = tests();
-        tests.arg("--no-fail-fast").args(["--strategy", strategy, "--memory", memory]);
-        tests.args(["--executions", executions, "--budget", "30s", "--seed", "0", "--workers", "1"]);
+        tests.arg("--no-fail-fast").args(["--strategy", &strategy, "--memory", &memory]);
+        tests.args(["--executions", &executions, "--budget", "30s", "--seed", "0", "--workers", "1"]);
         tests.env("RADDLE_RECORD", std::path::absolute(&lines).expect("there is a current directory"));
         // Tests fail here: they do not get the search that they ask for.
         let _ = tests.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -98,6 +85,16 @@ fn record(path: &Path, strategies: &[String]) -> bool {
     all.sort_unstable();
     eprintln!("{} searches in `{}`", all.len(), path.display());
     std::fs::write(path, all.join("\n") + "\n").is_ok() && std::fs::remove_file(&lines).is_ok()
+}
+
+/// Strategy, memory model and number of executions of each search that the list of strategies asks to record.
+fn searches() -> impl Iterator<Item = (String, String, String)> {
+    strategies::list().into_iter().flat_map(|entry| {
+        let recorded = entry.recorded.iter();
+        recorded.map(move |(memory, executions)| {
+            (entry.strategy.to_string(), memory.to_string(), executions.to_string())
+        })
+    })
 }
 
 /// The tests, as the command line of `cargo raddle` has them.

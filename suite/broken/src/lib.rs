@@ -1,26 +1,18 @@
-//! What the tests of this package share: a broken program must be found by every strategy that claims it, as the right kind
-//! of failure, with what a person needs to understand it.
+//! Helpers of the tests of broken programs: every strategy that claims a bug must find it, as the right kind of failure, with
+//! the information that a person needs to understand it.
 
 use raddle::{Explorer, Failure, Kind, Strategy};
 use raddle_report::failure::{Action, Event, ThreadEnd};
-
-/// The strategies that sample or search: each must find every bug of this package.
-pub fn searching() -> Vec<Strategy> {
-    vec![Strategy::Random, Strategy::Pct(3), Strategy::Pos, Strategy::Bounded(2)]
-}
-
-/// All strategies: for bugs that do not hide behind one particular moment.
-pub fn all() -> Vec<Strategy> {
-    let mut strategies = searching();
-    strategies.push(Strategy::RoundRobin);
-    strategies
-}
+/// Strategies that must find obvious bugs, those of nearly every schedule.
+pub use support::basic as all;
+/// Strategies that must find every bug of this package.
+pub use support::searching;
 
 /// Executions in which a strategy must have found a bug.
 pub const EXECUTIONS: u64 = 20_000;
 
-/// Checks that each strategy finds a failure of this kind, and looks at it closely. A process that has seen a failure, be it
-/// a crash, must be able to go on: the strategies take turns in one.
+/// Checks that each strategy finds a failure of this kind, and inspects the failure. The strategies take turns in one process,
+/// which must survive every failure, even a crash.
 #[track_caller]
 pub fn finds(strategies: &[Strategy], kind: Kind, body: impl Fn(), look: impl Fn(&Failure)) {
     finds_with(&Explorer::new().executions(EXECUTIONS), strategies, kind, body, look);
@@ -61,10 +53,7 @@ pub fn passes(body: impl Fn()) {
 /// [`passes`] with other options.
 #[track_caller]
 pub fn passes_with(explorer: &Explorer, body: impl Fn()) {
-    for strategy in all() {
-        let report = explorer.clone().strategy(strategy).run(&body);
-        assert!(report.executions > 0);
-    }
+    support::passes(explorer, &all(), body);
 }
 
 /// What a thread waits for at the end, and who holds it. None if it does not wait.

@@ -50,253 +50,258 @@ const WRITE: &[Did] = &[Did::Write];
 const READ: &[Did] = &[Did::Read];
 const ANY: &[Did] = &[Did::Read, Did::Write];
 
-#[test]
-fn between_a_write_and_a_read() {
-    fn unordered() {
-        let data = Arc::new(Shared::<u64>::default());
-        let other = Arc::clone(&data);
-        let writer = thread::spawn(move || other.set(1));
-        std::hint::black_box(data.get());
-        writer.join().unwrap();
-    }
-    finds(&all(), Kind::DataRace, unordered, |failure| check(failure, [WRITE, READ], "unordered"));
-    passes(|| {
-        let data = Arc::new(Shared::<u64>::default());
-        let other = Arc::clone(&data);
-        thread::spawn(move || other.set(1)).join().unwrap();
-        assert_eq!(data.get(), 1);
-    });
-}
+mod data_race {
+    use super::*;
 
-#[test]
-fn of_a_flag_that_is_relaxed() {
-    fn handoff(publish: std::sync::atomic::Ordering, consume: std::sync::atomic::Ordering) {
-        let shared = Arc::new((Shared::<[u32; 4]>::default(), AtomicBool::new(false)));
-        let other = Arc::clone(&shared);
-        let writer = thread::spawn(move || {
-            other.0.set([7; 4]);
-            other.1.store(true, publish);
-        });
-        if shared.1.load(consume) {
-            assert_eq!(shared.0.get(), [7; 4]);
+    #[test]
+    fn between_a_write_and_a_read() {
+        fn unordered() {
+            let data = Arc::new(Shared::<u64>::default());
+            let other = Arc::clone(&data);
+            let writer = thread::spawn(move || other.set(1));
+            std::hint::black_box(data.get());
+            writer.join().unwrap();
         }
-        writer.join().unwrap();
-    }
-    for orders in [(Relaxed, Acquire), (Release, Relaxed), (Relaxed, Relaxed)] {
-        finds(
-            &searching(),
-            Kind::DataRace,
-            || handoff(orders.0, orders.1),
-            |f| check(f, [WRITE, READ], "handoff"),
-        );
-    }
-    passes(|| handoff(Release, Acquire));
-    passes(|| handoff(SeqCst, SeqCst));
-}
-
-#[test]
-fn of_fences_that_are_missing() {
-    fn handoff(fences: bool) {
-        let shared = Arc::new((Shared::<u64>::default(), AtomicBool::new(false)));
-        let other = Arc::clone(&shared);
-        let writer = thread::spawn(move || {
-            other.0.set(7);
-            if fences {
-                fence(Release);
-            }
-            other.1.store(true, Relaxed);
+        finds(&all(), Kind::DataRace, unordered, |failure| check(failure, [WRITE, READ], "unordered"));
+        passes(|| {
+            let data = Arc::new(Shared::<u64>::default());
+            let other = Arc::clone(&data);
+            thread::spawn(move || other.set(1)).join().unwrap();
+            assert_eq!(data.get(), 1);
         });
-        if shared.1.load(Relaxed) {
-            if fences {
-                fence(Acquire);
+    }
+
+    #[test]
+    fn of_a_flag_that_is_relaxed() {
+        fn handoff(publish: std::sync::atomic::Ordering, consume: std::sync::atomic::Ordering) {
+            let shared = Arc::new((Shared::<[u32; 4]>::default(), AtomicBool::new(false)));
+            let other = Arc::clone(&shared);
+            let writer = thread::spawn(move || {
+                other.0.set([7; 4]);
+                other.1.store(true, publish);
+            });
+            if shared.1.load(consume) {
+                assert_eq!(shared.0.get(), [7; 4]);
             }
-            assert_eq!(shared.0.get(), 7);
+            writer.join().unwrap();
         }
-        writer.join().unwrap();
+        for orders in [(Relaxed, Acquire), (Release, Relaxed), (Relaxed, Relaxed)] {
+            finds(
+                &searching(),
+                Kind::DataRace,
+                || handoff(orders.0, orders.1),
+                |f| check(f, [WRITE, READ], "handoff"),
+            );
+        }
+        passes(|| handoff(Release, Acquire));
+        passes(|| handoff(SeqCst, SeqCst));
     }
-    finds(&searching(), Kind::DataRace, || handoff(false), |f| check(f, [WRITE, READ], "handoff"));
-    passes(|| handoff(true));
-}
 
-#[test]
-fn of_an_atomic_and_a_plain_access() {
-    fn mixed() {
-        let counter = Arc::new(AtomicUsize::new(0));
-        let other = Arc::clone(&counter);
-        let adder = thread::spawn(move || other.fetch_add(1, SeqCst));
-        // SAFETY: none: this is the bug.
-        unsafe { *counter.as_ptr() = 5 };
-        adder.join().unwrap();
-    }
-    finds(&all(), Kind::DataRace, mixed, |f| check(f, [WRITE, &[Did::AtomicWrite]], "mixed"));
-    passes(|| {
-        let mut counter = Arc::new(AtomicUsize::new(0));
-        let other = Arc::clone(&counter);
-        thread::spawn(move || other.fetch_add(1, SeqCst)).join().unwrap();
-        *Arc::get_mut(&mut counter).unwrap().get_mut() = 5;
-    });
-}
-
-#[test]
-fn under_two_different_locks() {
-    static DATA: Shared<u64> = Shared(UnsafeCell::new(0));
-    fn locked_by(lock: &Mutex<()>) {
-        let guard = lock.lock().unwrap();
-        DATA.set(DATA.get() + 1);
-        drop(guard);
-    }
-    let run = |same: bool| {
-        let (a, b) = (Mutex::new(()), Mutex::new(()));
-        thread::scope(|scope| {
-            scope.spawn(|| locked_by(&a));
-            scope.spawn(|| locked_by(if same { &a } else { &b }));
-        });
-    };
-    finds(
-        &all(),
-        Kind::DataRace,
-        || run(false),
-        |failure| {
-            check(failure, [ANY, ANY], "locked_by");
-            let name = failure.fault.as_ref().unwrap().place.as_ref().unwrap().name.as_deref();
-            assert!(name.is_some_and(|name| name.contains("DATA")), "{name:?}");
-        },
-    );
-    passes(|| run(true));
-}
-
-#[test]
-fn on_the_stack_of_a_thread_that_waits() {
-    fn borrowed(split: bool) {
-        let local = Shared::<[u64; 2]>::default();
-        let part = |index: usize| local.0.get().cast::<u64>().wrapping_add(index).expose_provenance();
-        let (one, two) = (part(0), part(usize::from(split)));
-        thread::scope(|scope| {
-            for place in [one, two] {
-                // SAFETY: none if both are the same: this is the bug.
-                scope.spawn(move || unsafe { *ptr::with_exposed_provenance_mut::<u64>(place) += 1 });
+    #[test]
+    fn of_fences_that_are_missing() {
+        fn handoff(fences: bool) {
+            let shared = Arc::new((Shared::<u64>::default(), AtomicBool::new(false)));
+            let other = Arc::clone(&shared);
+            let writer = thread::spawn(move || {
+                other.0.set(7);
+                if fences {
+                    fence(Release);
+                }
+                other.1.store(true, Relaxed);
+            });
+            if shared.1.load(Relaxed) {
+                if fences {
+                    fence(Acquire);
+                }
+                assert_eq!(shared.0.get(), 7);
             }
-        });
+            writer.join().unwrap();
+        }
+        finds(&searching(), Kind::DataRace, || handoff(false), |f| check(f, [WRITE, READ], "handoff"));
+        passes(|| handoff(true));
     }
-    finds(&all(), Kind::DataRace, || borrowed(false), |f| check(f, [ANY, WRITE], "borrowed"));
-    passes(|| borrowed(true));
-}
 
-#[test]
-fn of_neighbours_is_none() {
-    passes(|| {
-        let bytes = Arc::new([const { Shared::<u8>(UnsafeCell::new(0)) }; 8]);
-        let threads: Vec<_> = (0..4)
-            .map(|index| {
-                let bytes = Arc::clone(&bytes);
-                thread::spawn(move || bytes[index].set(1))
-            })
-            .collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(bytes[3].get(), 1);
-    });
-}
-
-/// The compiler makes a loop of some operations, which begins with a plain read.
-#[test]
-fn of_an_operation_that_became_a_loop_is_none() {
-    passes(|| {
-        let most = Arc::new(AtomicUsize::new(0));
-        let other = Arc::clone(&most);
-        let thread = thread::spawn(move || other.fetch_max(2, Relaxed));
-        most.fetch_max(1, Relaxed);
-        most.fetch_min(5, Relaxed);
-        thread.join().unwrap();
-        assert_eq!(most.load(Relaxed), 2);
-    });
-}
-
-#[test]
-fn with_the_end_of_a_block() {
-    // A count whose last decrement does not acquire: the memory is freed while another's last access is not over.
-    struct Handle(*mut (AtomicUsize, Shared<u64>));
-    // SAFETY: none: this is the bug.
-    unsafe impl Send for Handle {}
-    impl Handle {
-        fn release(self, acquires: bool) {
+    #[test]
+    fn of_an_atomic_and_a_plain_access() {
+        fn mixed() {
+            let counter = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&counter);
+            let adder = thread::spawn(move || other.fetch_add(1, SeqCst));
             // SAFETY: none: this is the bug.
-            unsafe {
-                std::hint::black_box((*self.0).1.get());
-                if (*self.0).0.fetch_sub(1, Release) == 1 {
-                    if acquires {
-                        fence(Acquire);
+            unsafe { *counter.as_ptr() = 5 };
+            adder.join().unwrap();
+        }
+        finds(&all(), Kind::DataRace, mixed, |f| check(f, [WRITE, &[Did::AtomicWrite]], "mixed"));
+        passes(|| {
+            let mut counter = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&counter);
+            thread::spawn(move || other.fetch_add(1, SeqCst)).join().unwrap();
+            *Arc::get_mut(&mut counter).unwrap().get_mut() = 5;
+        });
+    }
+
+    #[test]
+    fn under_two_different_locks() {
+        static DATA: Shared<u64> = Shared(UnsafeCell::new(0));
+        fn locked_by(lock: &Mutex<()>) {
+            let guard = lock.lock().unwrap();
+            DATA.set(DATA.get() + 1);
+            drop(guard);
+        }
+        let run = |same: bool| {
+            let (a, b) = (Mutex::new(()), Mutex::new(()));
+            thread::scope(|scope| {
+                scope.spawn(|| locked_by(&a));
+                scope.spawn(|| locked_by(if same { &a } else { &b }));
+            });
+        };
+        finds(
+            &all(),
+            Kind::DataRace,
+            || run(false),
+            |failure| {
+                check(failure, [ANY, ANY], "locked_by");
+                let name = failure.fault.as_ref().unwrap().place.as_ref().unwrap().name.as_deref();
+                assert!(name.is_some_and(|name| name.contains("DATA")), "{name:?}");
+            },
+        );
+        passes(|| run(true));
+    }
+
+    #[test]
+    fn on_the_stack_of_a_thread_that_waits() {
+        fn borrowed(split: bool) {
+            let local = Shared::<[u64; 2]>::default();
+            let part = |index: usize| local.0.get().cast::<u64>().wrapping_add(index).expose_provenance();
+            let (one, two) = (part(0), part(usize::from(split)));
+            thread::scope(|scope| {
+                for place in [one, two] {
+                    // SAFETY: none if both are the same: this is the bug.
+                    scope.spawn(move || unsafe { *ptr::with_exposed_provenance_mut::<u64>(place) += 1 });
+                }
+            });
+        }
+        finds(&all(), Kind::DataRace, || borrowed(false), |f| check(f, [ANY, WRITE], "borrowed"));
+        passes(|| borrowed(true));
+    }
+
+    #[test]
+    fn of_neighbours_is_none() {
+        passes(|| {
+            let bytes = Arc::new([const { Shared::<u8>(UnsafeCell::new(0)) }; 8]);
+            let threads: Vec<_> = (0..4)
+                .map(|index| {
+                    let bytes = Arc::clone(&bytes);
+                    thread::spawn(move || bytes[index].set(1))
+                })
+                .collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(bytes[3].get(), 1);
+        });
+    }
+
+    /// The compiler makes a loop of some operations, which begins with a plain read.
+    #[test]
+    fn of_an_operation_that_became_a_loop_is_none() {
+        passes(|| {
+            let most = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&most);
+            let thread = thread::spawn(move || other.fetch_max(2, Relaxed));
+            most.fetch_max(1, Relaxed);
+            most.fetch_min(5, Relaxed);
+            thread.join().unwrap();
+            assert_eq!(most.load(Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn with_the_end_of_a_block() {
+        // A count whose last decrement does not acquire: the memory is freed while another's last access is not over.
+        struct Handle(*mut (AtomicUsize, Shared<u64>));
+        // SAFETY: none: this is the bug.
+        unsafe impl Send for Handle {}
+        impl Handle {
+            fn release(self, acquires: bool) {
+                // SAFETY: none: this is the bug.
+                unsafe {
+                    std::hint::black_box((*self.0).1.get());
+                    if (*self.0).0.fetch_sub(1, Release) == 1 {
+                        if acquires {
+                            fence(Acquire);
+                        }
+                        drop(Box::from_raw(self.0));
                     }
-                    drop(Box::from_raw(self.0));
                 }
             }
         }
-    }
-    fn run(acquires: bool) {
-        let block = Box::into_raw(Box::new((AtomicUsize::new(2), Shared::default())));
-        let (mine, other) = (Handle(block), Handle(block));
-        let thread = thread::spawn(move || other.release(acquires));
-        mine.release(acquires);
-        thread.join().unwrap();
-    }
-    finds(
-        &all(),
-        Kind::DataRace,
-        || run(false),
-        |failure| {
-            let any = &[Did::Read, Did::AtomicWrite];
-            check(failure, [&[Did::Free], any], "release");
-        },
-    );
-    passes(|| run(true));
-}
-
-#[test]
-fn that_are_suppressed_are_not_reported() {
-    fn careless() {
-        let data = Arc::new(Shared::<u64>::default());
-        let other = Arc::clone(&data);
-        let writer = thread::spawn(move || other.set(1));
-        std::hint::black_box(data.get());
-        writer.join().unwrap();
-    }
-    let few = || Explorer::new().executions(200);
-    passes_with(&few().suppress(["*::Shared<*>::get"]), careless);
-    passes_with(&few().suppress(["*careless*"]), careless);
-    passes_with(&few().races(false), careless);
-    finds_with(&few().suppress(["*::other"]), &all(), Kind::DataRace, careless, |_| ());
-}
-
-#[test]
-fn are_found_by_the_exhaustive_search() {
-    fn handoff(publish: std::sync::atomic::Ordering) {
-        let shared = Arc::new((Shared::<u64>::default(), AtomicBool::new(false)));
-        let other = Arc::clone(&shared);
-        let writer = thread::spawn(move || {
-            other.0.set(7);
-            other.1.store(true, publish);
-        });
-        if shared.1.load(Acquire) {
-            assert_eq!(shared.0.get(), 7);
+        fn run(acquires: bool) {
+            let block = Box::into_raw(Box::new((AtomicUsize::new(2), Shared::default())));
+            let (mine, other) = (Handle(block), Handle(block));
+            let thread = thread::spawn(move || other.release(acquires));
+            mine.release(acquires);
+            thread.join().unwrap();
         }
-        // The last of the two frees what both have accessed.
-        drop(shared);
-        writer.join().unwrap();
+        finds(
+            &all(),
+            Kind::DataRace,
+            || run(false),
+            |failure| {
+                let any = &[Did::Read, Did::AtomicWrite];
+                check(failure, [&[Did::Free], any], "release");
+            },
+        );
+        passes(|| run(true));
     }
-    for memory in [Memory::Sc, Memory::Rc11] {
-        let exhaustive = Explorer::new().strategy(Strategy::Exhaustive).memory(memory);
-        let failure = exhaustive.clone().try_run(|| handoff(Relaxed)).expect_err("nothing orders the two");
-        assert_eq!(failure.kind, Kind::DataRace, "{}", failure.message);
-        check(&failure, [WRITE, READ], "handoff");
-        let report = exhaustive.clone().run(|| handoff(Release));
-        assert!(report.complete);
-        let report = exhaustive.run(|| {
-            let data = Mutex::new(vec![1]);
-            thread::scope(|scope| {
-                scope.spawn(|| data.lock().unwrap().push(2));
-                scope.spawn(|| data.lock().unwrap().pop());
+
+    #[test]
+    fn that_is_suppressed_is_not_reported() {
+        fn careless() {
+            let data = Arc::new(Shared::<u64>::default());
+            let other = Arc::clone(&data);
+            let writer = thread::spawn(move || other.set(1));
+            std::hint::black_box(data.get());
+            writer.join().unwrap();
+        }
+        let few = || Explorer::new().executions(200);
+        passes_with(&few().suppress(["*::Shared<*>::get"]), careless);
+        passes_with(&few().suppress(["*careless*"]), careless);
+        passes_with(&few().races(false), careless);
+        finds_with(&few().suppress(["*::other"]), &all(), Kind::DataRace, careless, |_| ());
+    }
+
+    #[test]
+    fn is_found_by_the_exhaustive_search() {
+        fn handoff(publish: std::sync::atomic::Ordering) {
+            let shared = Arc::new((Shared::<u64>::default(), AtomicBool::new(false)));
+            let other = Arc::clone(&shared);
+            let writer = thread::spawn(move || {
+                other.0.set(7);
+                other.1.store(true, publish);
             });
-            assert!(!data.into_inner().unwrap().is_empty());
-        });
-        assert!(report.complete);
+            if shared.1.load(Acquire) {
+                assert_eq!(shared.0.get(), 7);
+            }
+            // The last of the two frees what both have accessed.
+            drop(shared);
+            writer.join().unwrap();
+        }
+        for memory in [Memory::Sc, Memory::Rc11] {
+            let exhaustive = Explorer::new().strategy(Strategy::Exhaustive).memory(memory);
+            let failure =
+                exhaustive.clone().try_run(|| handoff(Relaxed)).expect_err("nothing orders the two");
+            assert_eq!(failure.kind, Kind::DataRace, "{}", failure.message);
+            check(&failure, [WRITE, READ], "handoff");
+            let report = exhaustive.clone().run(|| handoff(Release));
+            assert!(report.complete);
+            let report = exhaustive.run(|| {
+                let data = Mutex::new(vec![1]);
+                thread::scope(|scope| {
+                    scope.spawn(|| data.lock().unwrap().push(2));
+                    scope.spawn(|| data.lock().unwrap().pop());
+                });
+                assert!(!data.into_inner().unwrap().is_empty());
+            });
+            assert!(report.complete);
+        }
     }
 }

@@ -229,7 +229,7 @@ fn a_panic_hook_sees_the_programs_panics() {
 }
 
 #[test]
-fn as_many_processors_as_there_are() {
+fn there_are_as_many_processors_as_outside() {
     let outside = thread::available_parallelism().unwrap();
     passes(move || assert_eq!(thread::available_parallelism().unwrap(), outside));
 }

@@ -12,21 +12,28 @@ use std::thread;
 use std::time::Duration;
 
 use raddle::{Also, Explorer, Kind, Memory, Report, Strategy};
+use support::{Finds, Scope, complete, entry, list};
 
-/// Searches of everything.
-const ALL: [(Strategy, Memory); 3] = [
-    (Strategy::Exhaustive, Memory::Sc),
-    (Strategy::Exhaustive, Memory::Rc11),
-    (Strategy::Bounded(usize::MAX), Memory::Sc),
-];
+/// Exhaustive search under both memory models.
+const EXHAUSTIVE: [(Strategy, Memory); 2] =
+    [(Strategy::Exhaustive, Memory::Sc), (Strategy::Exhaustive, Memory::Rc11)];
 
-/// Searches of something.
-const SAMPLES: [(Strategy, Memory); 4] = [
-    (Strategy::Random, Memory::Sc),
-    (Strategy::Pct(3), Memory::Sc),
-    (Strategy::Pos, Memory::Sc),
-    (Strategy::RoundRobin, Memory::Sc),
-];
+/// Searches that sample.
+fn samples() -> Vec<(Strategy, Memory)> {
+    let samples =
+        list().into_iter().filter(|entry| entry.scope == Scope::Samples && entry.finds >= Finds::Obvious);
+    samples.map(|entry| (entry.strategy, Memory::Sc)).collect()
+}
+
+/// Whether a search must find whatever there is to find.
+fn must_find((strategy, _): &(Strategy, Memory)) -> bool {
+    entry(strategy).finds == Finds::Hidden
+}
+
+/// All of these searches.
+fn searches() -> impl Iterator<Item = (Strategy, Memory)> {
+    complete().into_iter().chain(samples())
+}
 
 fn explorer((strategy, memory): &(Strategy, Memory)) -> Explorer {
     let explorer = Explorer::new().strategy(strategy.clone()).memory(*memory);
@@ -37,29 +44,30 @@ fn outcomes<T: Ord + Clone>(report: &Report<T>) -> BTreeSet<T> {
     report.outcomes.keys().cloned().collect()
 }
 
-/// All searches of everything see exactly these outcomes, and are complete. Samples see some of them; the first three, all.
+/// Checks that all complete searches see exactly these outcomes. Samples see all of them if the strategy finds hidden bugs,
+/// and else some.
 #[track_caller]
 fn has_outcomes<T: Ord + Clone + Debug + 'static>(expected: &[T], body: impl Fn() -> T + Copy) {
     let expected: BTreeSet<T> = expected.iter().cloned().collect();
-    for search in &ALL {
+    for search in &complete() {
         let report = explorer(search).run(body);
         assert!(report.complete, "{search:?}: {:?}", report.left_out);
         assert_eq!(outcomes(&report), expected, "{search:?}");
     }
-    for search in &SAMPLES {
+    for search in &samples() {
         let report = explorer(search).executions(3_000).run(body);
         assert!(outcomes(&report).is_subset(&expected), "{search:?}: {:?}", report.outcomes);
-        assert!(search.0 == Strategy::RoundRobin || outcomes(&report) == expected, "{search:?}");
+        assert!(!must_find(search) || outcomes(&report) == expected, "{search:?}");
     }
     let report = Explorer::new().budget(Duration::from_secs(20)).run(body);
     assert!(report.complete, "auto: {:?}", report.left_out);
     assert_eq!(outcomes(&report), expected, "auto");
 }
 
-/// Every search finds a failure of this kind.
+/// Checks that every search finds a failure of this kind.
 #[track_caller]
-fn fails(kind: Kind, body: impl Fn() + Copy) {
-    for search in ALL.iter().chain(&SAMPLES[..3]) {
+fn all_find(kind: Kind, body: impl Fn() + Copy) {
+    for search in &searches().filter(must_find).collect::<Vec<_>>() {
         let failure = explorer(search).try_run(body).expect_err(&format!("{search:?} finds it"));
         assert_eq!(failure.kind, kind, "{search:?}: {}", failure.message);
     }
@@ -70,7 +78,7 @@ fn fails(kind: Kind, body: impl Fn() + Copy) {
 /// No search fails; those that come to an end leave out something that begins like this.
 #[track_caller]
 fn passes_without<T: Ord + Clone + Debug + 'static>(left_out: &str, body: impl Fn() -> T + Copy) {
-    for search in ALL.iter().chain(&SAMPLES) {
+    for search in &searches().collect::<Vec<_>>() {
         let report = explorer(search).executions(2_000).budget(Duration::from_secs(2)).run(body);
         assert!(!report.complete, "{search:?}: {:?}", report.outcomes);
         let names = report.left_out.iter().any(|text| text.starts_with(left_out));
@@ -122,7 +130,7 @@ mod the_end_of_a_scope {
 
     #[test]
     fn hides_no_deadlock_of_others() {
-        fails(Kind::Deadlock, || {
+        all_find(Kind::Deadlock, || {
             let (a, b) = (&Mutex::new(0), &Mutex::new(0));
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -248,7 +256,7 @@ mod critical_sections {
                 while !mutex.try_lock().is_ok_and(|value| *value == 1) {}
             });
         };
-        for search in ALL.iter().chain(&SAMPLES) {
+        for search in &searches().collect::<Vec<_>>() {
             explorer(search).executions(2_000).budget(Duration::from_secs(2)).run(try_lock);
         }
     }
@@ -260,7 +268,7 @@ mod data_races {
 
     #[test]
     fn on_stacks_are_found() {
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             let (data, flag) = (&Shared::new(0), &AtomicUsize::new(0));
             thread::scope(|scope| {
                 scope.spawn(|| unsafe {
@@ -272,14 +280,14 @@ mod data_races {
                 flag.store(1, Relaxed);
             });
         });
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             let data = &Shared::new(0);
             thread::scope(|scope| {
                 scope.spawn(|| unsafe { *data.get() = 7 });
                 unsafe { *data.get() = 8 };
             });
         });
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             let data = &Shared::new(0);
             thread::scope(|scope| {
                 let before = unsafe { *data.get() };
@@ -287,7 +295,7 @@ mod data_races {
                 assert!(before + unsafe { *data.get() } < 8);
             });
         });
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             let data = &Shared::new([0u8; 300]);
             thread::scope(|scope| {
                 scope.spawn(|| unsafe { *data.get() = std::hint::black_box([7; 300]) });
@@ -299,7 +307,7 @@ mod data_races {
     /// The stack is that of a thread that has begun others.
     #[test]
     fn on_the_stack_of_a_thread_that_was_spawned() {
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             thread::spawn(|| {
                 let data = &Shared::new(0);
                 thread::scope(|scope| {
@@ -332,14 +340,14 @@ mod data_races {
 
     #[test]
     fn are_not_hidden_by_the_join_of_another_thread() {
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             let data: &'static _ = Box::leak(Box::new(Shared::new(0)));
             let writer = thread::spawn(move || unsafe { *data.get() = 1 });
             thread::spawn(|| ()).join().unwrap();
             assert!(unsafe { *data.get() } < 2);
             writer.join().unwrap();
         });
-        fails(Kind::DataRace, || {
+        all_find(Kind::DataRace, || {
             let data = &Shared::new(0);
             thread::scope(|scope| {
                 scope.spawn(|| unsafe { *data.get() = 1 });
@@ -378,7 +386,7 @@ mod complete_is_not_said {
             thread.join().unwrap();
             finished
         };
-        for search in ALL.iter().chain(&SAMPLES) {
+        for search in &searches().collect::<Vec<_>>() {
             let report = explorer(search).executions(2_000).run(ask);
             if search.0 == Strategy::Exhaustive {
                 assert!(report.complete, "{search:?}: {:?}", report.left_out);
@@ -429,7 +437,7 @@ mod complete_is_not_said {
             std::collections::HashSet::from([1, 2, 3, 4, 5]).into_iter().next()
         });
         // Searches by interleavings see both.
-        let report = explorer(&ALL[0]).run(|| {
+        let report = explorer(&EXHAUSTIVE[0]).run(|| {
             let spawn = || thread::spawn(|| ()).thread().id();
             let other = thread::spawn(spawn);
             let mine = spawn();
@@ -442,7 +450,7 @@ mod complete_is_not_said {
 /// Time passes for a thread that does nothing but look at the clock, whatever timers others have.
 #[test]
 fn loops_that_only_look_at_the_clock_end() {
-    for search in ALL.iter().chain(&SAMPLES) {
+    for search in &searches().collect::<Vec<_>>() {
         let report = explorer(search).executions(200).run(|| {
             let (done, changed) = (&Mutex::new(false), &Condvar::new());
             thread::scope(|scope| {
@@ -468,7 +476,7 @@ mod handles_of_threads {
     /// Exhaustive searches see exactly these outcomes, and are complete.
     #[track_caller]
     fn has_all_outcomes<T: Ord + Clone + Debug + 'static>(expected: &[T], body: impl Fn() -> T + Copy) {
-        for search in &ALL[..2] {
+        for search in &EXHAUSTIVE {
             let report = explorer(search).run(body);
             assert!(report.complete, "{search:?}: {:?}", report.left_out);
             assert_eq!(outcomes(&report), expected.iter().cloned().collect(), "{search:?}");
@@ -522,7 +530,7 @@ mod handles_of_threads {
     /// To know that a thread has finished orders nothing in weak memory: only `join` does.
     #[test]
     fn is_finished_in_a_loop() {
-        for (search, expected) in ALL.iter().zip([&[1][..], &[0, 1]]) {
+        for (search, expected) in EXHAUSTIVE.iter().zip([&[1][..], &[0, 1]]) {
             let report = explorer(search).run(|| {
                 let stored = leaked();
                 let other = thread::spawn(move || stored.store(1, SeqCst));
@@ -558,7 +566,7 @@ mod handles_of_threads {
             thread::park();
             other.join().unwrap();
         };
-        for search in &ALL {
+        for search in &complete() {
             let failure = explorer(search).try_run(body).expect_err("the main thread may park for ever");
             assert_eq!(failure.kind, Kind::Deadlock, "{search:?}");
         }
@@ -567,7 +575,7 @@ mod handles_of_threads {
     /// The end of a scope's last thread wakes its owner wherever it parks.
     #[test]
     fn the_last_thread_of_a_scope_ends_a_park() {
-        for search in ALL.iter().chain(&SAMPLES) {
+        for search in &searches().collect::<Vec<_>>() {
             explorer(search).executions(2_000).run(|| {
                 thread::scope(|scope| {
                     scope.spawn(|| ());
@@ -576,7 +584,7 @@ mod handles_of_threads {
                 });
             });
         }
-        fails(Kind::Deadlock, || {
+        all_find(Kind::Deadlock, || {
             let (send, receive) = std::sync::mpsc::sync_channel(0);
             thread::scope(|scope| {
                 scope.spawn(|| ());
@@ -590,7 +598,7 @@ mod handles_of_threads {
 /// Of several waits that end at the same time, one ends first, and may end the others in its own way.
 #[test]
 fn timeouts_at_the_same_time() {
-    for search in ALL.iter().chain(&SAMPLES) {
+    for search in &searches().collect::<Vec<_>>() {
         explorer(search).executions(2_000).run(|| {
             let shared: &'static (Mutex<bool>, Condvar) = Box::leak(Box::default());
             let wait = move || {
@@ -622,7 +630,7 @@ fn the_time_stamp_counter_is_virtual() {
         assert_eq!(*processor, 0);
         stamps
     }
-    for search in ALL.iter().chain(&SAMPLES) {
+    for search in &searches().collect::<Vec<_>>() {
         let report = explorer(search).executions(20).run(|| {
             let halves = [1.5f64, 2.5, 3.5].map(std::hint::black_box);
             let begin = stamps();
@@ -660,14 +668,14 @@ mod asked_for {
         let strong = BTreeSet::from([(Ok(0), Err(2)), (Err(1), Ok(0))]);
         let mut weak = strong.clone();
         weak.extend([(Ok(0), Err(0)), (Err(0), Ok(0)), (Err(0), Err(0))]);
-        for search in ALL.iter().chain(&SAMPLES[..3]) {
+        for search in &searches().filter(must_find).collect::<Vec<_>>() {
             let report = explorer(search).executions(3_000).run(two_that_try);
             assert_eq!(outcomes(&report), strong, "{search:?}");
             assert!(!report.complete, "{search:?}");
             assert!(report.left_out.contains(&"spurious failures of `compare_exchange_weak`"), "{search:?}");
             let report = explorer(search).also(Also::SpuriousFailures).executions(3_000).run(two_that_try);
             assert_eq!(outcomes(&report), weak, "{search:?}");
-            assert_eq!(report.complete, ALL.contains(search), "{search:?}: {:?}", report.left_out);
+            assert_eq!(report.complete, complete().contains(search), "{search:?}: {:?}", report.left_out);
         }
     }
 
@@ -675,7 +683,7 @@ mod asked_for {
     fn exchanges_of_all_sizes_fail_without_a_cause() {
         macro_rules! tried {
             ($($atomic:ident: $held:expr, $new:expr;)*) => {$({
-                let explorer = explorer(&ALL[0]).also(Also::SpuriousFailures);
+                let explorer = explorer(&EXHAUSTIVE[0]).also(Also::SpuriousFailures);
                 let report = explorer.run(|| {
                     let place = std::sync::atomic::$atomic::new($held);
                     let result = place.compare_exchange_weak($held, $new, SeqCst, Relaxed);
@@ -698,7 +706,7 @@ mod asked_for {
 
     #[test]
     fn what_fails_without_a_cause_is_replayed_and_said() {
-        let found = explorer(&ALL[0]).also(Also::SpuriousFailures).try_run(|| {
+        let found = explorer(&EXHAUSTIVE[0]).also(Also::SpuriousFailures).try_run(|| {
             assert!(AtomicUsize::new(0).compare_exchange_weak(0, 1, SeqCst, SeqCst).is_ok());
         });
         let failure = found.expect_err("it may fail");
@@ -720,7 +728,7 @@ mod asked_for {
 
     #[test]
     fn wake_ups_without_a_cause_are_tried() {
-        for search in ALL.iter().chain(&SAMPLES[..3]) {
+        for search in &searches().filter(must_find).collect::<Vec<_>>() {
             let report = explorer(search).also(Also::SpuriousWakeUps).executions(3_000).run(|| {
                 let x = &AtomicUsize::new(0);
                 thread::scope(|scope| {
@@ -739,7 +747,7 @@ mod asked_for {
 
     #[test]
     fn timeouts_end_early() {
-        for search in &ALL[..2] {
+        for search in &EXHAUSTIVE {
             let report = explorer(search).also(Also::Timeouts).executions(3_000).run(|| {
                 let (set, changed) = (&Mutex::new(false), &Condvar::new());
                 thread::scope(|scope| {
@@ -761,7 +769,7 @@ mod asked_for {
 #[test]
 fn handles_of_an_arc_are_points_for_searches_of_everything() {
     let expected = BTreeSet::from([(2, 2), (2, 3), (2, 4), (3, 3), (3, 4), (4, 4)]);
-    for search in &ALL {
+    for search in &complete() {
         let report = explorer(search).run(|| {
             let a = Arc::new(0);
             let (weak, b) = (Arc::downgrade(&a), a.clone());
@@ -781,7 +789,7 @@ fn handles_of_an_arc_are_points_for_searches_of_everything() {
 /// `Arc::get_mut` locks the count of weak handles, for which `Arc::downgrade` waits.
 #[test]
 fn counts_that_are_locked_are_waited_for() {
-    for search in ALL.iter().chain(&SAMPLES) {
+    for search in &searches().collect::<Vec<_>>() {
         explorer(search).executions(2_000).run(|| {
             let mut one = Arc::new(0);
             let other = one.clone();
@@ -796,7 +804,7 @@ fn counts_that_are_locked_are_waited_for() {
 /// An atomic of one byte may lie anywhere.
 #[test]
 fn loops_that_never_end_are_reported_wherever_they_wait() {
-    for search in ALL.iter().chain(&SAMPLES) {
+    for search in &searches().collect::<Vec<_>>() {
         let failure = explorer(search).try_run(|| {
             let flags = [const { AtomicBool::new(false) }; 3];
             thread::scope(|scope| {

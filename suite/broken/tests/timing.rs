@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use broken::{finds, passes, searching};
 use raddle::{Kind, Strategy};
+use support::sampling;
 
 /// Looks for the flag so many times, and gives way in between.
 fn looks_in_vain(flag: &AtomicBool, patience: u32) -> bool {
@@ -31,8 +32,7 @@ fn waits_for_a_flag(patience: u32) -> impl Fn() {
 
 #[test]
 fn giving_way_a_few_times_is_no_way_to_wait() {
-    let sampling = [Strategy::Random, Strategy::Pct(3), Strategy::Pos];
-    finds(&sampling, Kind::Panic, waits_for_a_flag(4), |failure| {
+    finds(&sampling(), Kind::Panic, waits_for_a_flag(4), |failure| {
         assert!(failure.message.contains("out of patience"), "{}", failure.message);
     });
     finds(&[Strategy::Bounded(2)], Kind::Panic, waits_for_a_flag(2), |_| ());

@@ -41,116 +41,120 @@ fn critical_sections<L: Send + Sync + 'static>(
     }
 }
 
-#[test]
-fn compare_exchange() {
-    let lock = |locked: &AtomicBool, number| {
-        while locked.compare_exchange_weak(false, true, Acquire, Relaxed).is_err() {
-            std::hint::spin_loop();
-        }
-        number
-    };
-    for (threads, orders) in [(2, 2), (3, 6)] {
-        critical_sections(
-            orders,
-            threads,
-            || AtomicBool::new(false),
-            lock,
-            |locked, _| {
-                locked.store(false, Release);
-            },
-        );
-    }
-}
+mod spinloop {
+    use super::*;
 
-#[test]
-fn tickets() {
-    let lock = |(next, serving): &(AtomicUsize, AtomicUsize), _| {
-        let ticket = next.fetch_add(1, Relaxed);
-        while serving.load(Acquire) != ticket {
-            std::hint::spin_loop();
+    #[test]
+    fn compare_exchange() {
+        let lock = |locked: &AtomicBool, number| {
+            while locked.compare_exchange_weak(false, true, Acquire, Relaxed).is_err() {
+                std::hint::spin_loop();
+            }
+            number
+        };
+        for (threads, orders) in [(2, 2), (3, 6)] {
+            critical_sections(
+                orders,
+                threads,
+                || AtomicBool::new(false),
+                lock,
+                |locked, _| {
+                    locked.store(false, Release);
+                },
+            );
         }
-        ticket
-    };
-    for (threads, orders) in [(2, 2), (3, 6)] {
-        critical_sections(orders, threads, Default::default, lock, |(_, serving), ticket| {
-            serving.store(ticket + 1, Release);
+    }
+
+    #[test]
+    fn tickets() {
+        let lock = |(next, serving): &(AtomicUsize, AtomicUsize), _| {
+            let ticket = next.fetch_add(1, Relaxed);
+            while serving.load(Acquire) != ticket {
+                std::hint::spin_loop();
+            }
+            ticket
+        };
+        for (threads, orders) in [(2, 2), (3, 6)] {
+            critical_sections(orders, threads, Default::default, lock, |(_, serving), ticket| {
+                serving.store(ticket + 1, Release);
+            });
+        }
+    }
+
+    type Flags = ([AtomicBool; 2], AtomicUsize);
+
+    #[test]
+    fn peterson() {
+        let lock = |(wants, turn): &Flags, me: usize| {
+            let other = 1 - me;
+            wants[me].store(true, SeqCst);
+            turn.store(other, SeqCst);
+            while wants[other].load(SeqCst) && turn.load(SeqCst) == other {
+                std::hint::spin_loop();
+            }
+            me
+        };
+        critical_sections(4, 2, Flags::default, lock, |(wants, _), me| wants[me].store(false, SeqCst));
+    }
+
+    #[test]
+    fn dekker() {
+        let lock = |(wants, turn): &Flags, me: usize| {
+            wants[me].store(true, SeqCst);
+            while wants[1 - me].load(SeqCst) {
+                if turn.load(SeqCst) != me {
+                    wants[me].store(false, SeqCst);
+                    while turn.load(SeqCst) != me {
+                        std::hint::spin_loop();
+                    }
+                    wants[me].store(true, SeqCst);
+                }
+            }
+            me
+        };
+        critical_sections(4, 2, Flags::default, lock, |(wants, turn), me| {
+            turn.store(1 - me, SeqCst);
+            wants[me].store(false, SeqCst);
         });
     }
-}
 
-type Flags = ([AtomicBool; 2], AtomicUsize);
+    /// A thread waits for another, and returns what it made of it.
+    fn waiting<T: Send + 'static>(wait: fn(&AtomicBool) -> T) -> T {
+        let ready = Arc::new(AtomicBool::new(false));
+        let waits = Arc::clone(&ready);
+        let thread = thread::spawn(move || wait(&waits));
+        ready.store(true, Release);
+        thread.join().unwrap()
+    }
 
-#[test]
-fn peterson() {
-    let lock = |(wants, turn): &Flags, me: usize| {
-        let other = 1 - me;
-        wants[me].store(true, SeqCst);
-        turn.store(other, SeqCst);
-        while wants[other].load(SeqCst) && turn.load(SeqCst) == other {
-            std::hint::spin_loop();
-        }
-        me
-    };
-    critical_sections(4, 2, Flags::default, lock, |(wants, _), me| wants[me].store(false, SeqCst));
-}
-
-#[test]
-fn dekker() {
-    let lock = |(wants, turn): &Flags, me: usize| {
-        wants[me].store(true, SeqCst);
-        while wants[1 - me].load(SeqCst) {
-            if turn.load(SeqCst) != me {
-                wants[me].store(false, SeqCst);
-                while turn.load(SeqCst) != me {
-                    std::hint::spin_loop();
+    #[test]
+    fn whether_it_waited() {
+        let report = explore(Memory::Sc, || {
+            waiting(|ready| {
+                let mut waited = false;
+                while !ready.load(Acquire) {
+                    waited = true;
                 }
-                wants[me].store(true, SeqCst);
-            }
-        }
-        me
-    };
-    critical_sections(4, 2, Flags::default, lock, |(wants, turn), me| {
-        turn.store(1 - me, SeqCst);
-        wants[me].store(false, SeqCst);
-    });
-}
+                waited
+            })
+        });
+        assert!(report.complete);
+        assert_eq!(report.outcomes, BTreeMap::from([(false, 1), (true, 1)]));
+    }
 
-/// A thread waits for another, and returns what it made of it.
-fn waiting<T: Send + 'static>(wait: fn(&AtomicBool) -> T) -> T {
-    let ready = Arc::new(AtomicBool::new(false));
-    let waits = Arc::clone(&ready);
-    let thread = thread::spawn(move || wait(&waits));
-    ready.store(true, Release);
-    thread.join().unwrap()
-}
-
-#[test]
-fn whether_it_waited() {
-    let report = explore(Memory::Sc, || {
-        waiting(|ready| {
-            let mut waited = false;
-            while !ready.load(Acquire) {
-                waited = true;
-            }
-            waited
-        })
-    });
-    assert!(report.complete);
-    assert_eq!(report.outcomes, BTreeMap::from([(false, 1), (true, 1)]));
-}
-
-/// A thread that yields is taken to wait, and then nobody says that everything was explored.
-#[test]
-fn how_often_it_yielded() {
-    let report = explore(Memory::Sc, || {
-        waiting(|ready| {
-            let mut rounds = 0;
-            while !ready.load(Acquire) && rounds < 3 {
-                rounds += 1;
-                thread::yield_now();
-            }
-            rounds
-        })
-    });
-    assert!(!report.complete || report.outcomes.len() == 4, "{:?}", report.outcomes);
+    /// A thread that yields is taken to wait, and then nobody says that everything was explored.
+    #[test]
+    fn how_often_it_yielded() {
+        let report = explore(Memory::Sc, || {
+            waiting(|ready| {
+                let mut rounds = 0;
+                while !ready.load(Acquire) && rounds < 3 {
+                    rounds += 1;
+                    thread::yield_now();
+                }
+                rounds
+            })
+        });
+        assert!(!report.complete || report.outcomes.len() == 4, "{:?}", report.outcomes);
+    }
 }

@@ -5,7 +5,6 @@ use std::future::poll_fn;
 use std::sync::{Condvar, Mutex};
 use std::task::{Poll, Waker};
 
-use declarative::fails;
 use raddle::{Also, Kind, Operation, Scenario, Spec, Test, call, generate};
 
 /// An unbounded channel whose receivers wait in line.
@@ -77,7 +76,7 @@ fn a_channel_passes() {
 
 #[test]
 fn a_sender_that_never_wakes_is_found() {
-    let failure = fails(channel::<false, false>(), Kind::LostWakeUp);
+    let failure = channel::<false, false>().fails(Kind::LostWakeUp);
     let scenario = failure.scenario.unwrap();
     let calls: usize = scenario.parallel.iter().map(Vec::len).sum();
     assert_eq!((calls, scenario.init.len()), (2, 0), "{scenario:?}");
@@ -86,7 +85,7 @@ fn a_sender_that_never_wakes_is_found() {
 
 #[test]
 fn a_receiver_that_gets_in_line_too_late_is_found() {
-    fails(channel::<true, true>(), Kind::LostWakeUp);
+    channel::<true, true>().fails(Kind::LostWakeUp);
 }
 
 /// A semaphore; `RETURNS` says whether a permit that was handed to a future comes back when the future is dropped.
@@ -188,7 +187,7 @@ fn a_permit_that_is_lost_when_its_future_is_dropped_is_found() {
     let spec = Spec::new(|| 0usize)
         .operation("release", |free: &mut usize| *free += 1)
         .blocking("acquire", |free: &mut usize| free.checked_sub(1).map(|left| *free = left));
-    let failure = fails(semaphore::<false>().spec(spec), Kind::LostWakeUp);
+    let failure = semaphore::<false>().spec(spec).fails(Kind::LostWakeUp);
     assert!(failure.scenario.unwrap().parallel.iter().flatten().any(|op| op.call.contains("cancel")));
 }
 
@@ -260,7 +259,7 @@ fn a_bounded_buffer_passes() {
 
 #[test]
 fn notifying_one_where_all_are_needed_is_found() {
-    fails(buffer::<false>().iterations(40), Kind::LostWakeUp);
+    buffer::<false>().iterations(40).fails(Kind::LostWakeUp);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use declarative::fails;
 use raddle::{Kind, Test};
 
 #[derive(Default)]
@@ -28,7 +27,7 @@ fn racy() -> Test<Racy> {
 
 #[test]
 fn a_lost_update_is_found_and_made_small() {
-    let failure = fails(racy(), Kind::IncorrectResults);
+    let failure = racy().fails(Kind::IncorrectResults);
     let scenario = failure.scenario.as_ref().unwrap();
     assert!(scenario.init.is_empty() && scenario.post.is_empty(), "{scenario:?}");
     let calls: Vec<Vec<&str>> =

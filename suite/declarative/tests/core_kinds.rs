@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, RwLock};
 
-use declarative::fails;
-use raddle::{Contract, Kind, Operation, Relaxation, Scenario, Spec, Strategy, Test, call, generate};
+use raddle::{Contract, Kind, Operation, Relaxation, Scenario, Spec, Test, call, generate};
+use strategies::sampling;
 
 #[test]
 fn a_panic_that_the_object_alone_does_not_have() {
@@ -14,7 +14,7 @@ fn a_panic_that_the_object_alone_does_not_have() {
         assert_eq!(inside.swap(1, SeqCst), 0, "two at once");
         inside.store(0, SeqCst);
     });
-    let failure = fails(test, Kind::Panic);
+    let failure = test.fails(Kind::Panic);
     assert!(failure.message.contains("enter()"), "{}", failure.message);
     assert!(failure.message.contains("assertion"), "{}", failure.message);
 }
@@ -39,7 +39,7 @@ fn a_deadlock() {
     let test = Test::new(|| (Mutex::new(0), Mutex::new(0)))
         .operation("one", |(a, b): &(Mutex<i32>, Mutex<i32>)| *a.lock().unwrap() + *b.lock().unwrap())
         .operation("two", |(a, b): &(Mutex<i32>, Mutex<i32>)| *b.lock().unwrap() + *a.lock().unwrap());
-    let failure = fails(test, Kind::Deadlock);
+    let failure = test.fails(Kind::Deadlock);
     let scenario = failure.scenario.unwrap();
     assert_eq!(scenario.parallel.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
     assert!(scenario.parallel.iter().flatten().all(|op| op.result.is_none()), "{scenario:?}");
@@ -53,7 +53,7 @@ fn a_livelock() {
         }
     });
     // It is not even needed that two run at once.
-    fails(test, Kind::Livelock);
+    test.fails(Kind::Livelock);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn an_object_that_is_not_valid_at_the_end() {
             count.fetch_add(1, SeqCst);
         })
         .validate(|(sum, count)| assert_eq!(sum.load(SeqCst), count.load(SeqCst), "sum and count"));
-    let failure = fails(test, Kind::Validation);
+    let failure = test.fails(Kind::Validation);
     assert!(failure.message.contains("sum and count"), "{}", failure.message);
     assert_eq!(failure.scenario.unwrap().parallel.len(), 2);
 }
@@ -105,7 +105,7 @@ fn lock_based_objects_are_not_obstruction_free() {
         })
     };
     locked().iterations(5).run();
-    let failure = fails(locked().obstruction_free(), Kind::NotObstructionFree);
+    let failure = locked().obstruction_free().fails(Kind::NotObstructionFree);
     assert!(failure.message.contains("waits for `counter`"), "{}", failure.message);
     Test::new(|| AtomicI32::new(0))
         .operation("inc", |counter: &AtomicI32| counter.fetch_add(1, SeqCst))
@@ -134,7 +134,7 @@ fn threads_that_hinder_each_other_for_long_are_not_lock_free() {
             .lock_free(bound)
     };
     test(30).run();
-    fails(test(1), Kind::NotLockFree);
+    test(1).fails(Kind::NotLockFree);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn groups_stay_on_one_thread() {
             .executions(500)
     };
     test(true).run();
-    fails(test(false), Kind::IncorrectResults);
+    test(false).fails(Kind::IncorrectResults);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn keys_split_the_object() {
             .executions(500)
     };
     test(false).run();
-    fails(test(true), Kind::IncorrectResults);
+    test(true).fails(Kind::IncorrectResults);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_specification_of_its_own() {
     };
     test(0).run();
     // A sequential bug needs one thread only, and simple arguments.
-    let failure = fails(test(1), Kind::IncorrectResults);
+    let failure = test(1).fails(Kind::IncorrectResults);
     let scenario = failure.scenario.unwrap();
     let calls: usize =
         scenario.init.len() + scenario.post.len() + scenario.parallel.iter().map(Vec::len).sum::<usize>();
@@ -295,12 +295,12 @@ fn a_specification_that_leaves_a_choice() {
             .executions(100)
     };
     dice().spec(spec(6)).run();
-    fails(dice().spec(spec(3)), Kind::IncorrectResults);
+    dice().spec(spec(3)).fails(Kind::IncorrectResults);
 }
 
 #[test]
 fn other_strategies_find_it_too() {
-    for strategy in [Strategy::Random, Strategy::Pct(3), Strategy::Pos] {
+    for strategy in sampling() {
         let test = Test::new(AtomicUsize::default)
             .operation("inc", |counter: &AtomicUsize| {
                 let seen = counter.load(SeqCst);
@@ -308,7 +308,7 @@ fn other_strategies_find_it_too() {
                 seen
             })
             .strategy(strategy.clone());
-        let failure = fails(test, Kind::IncorrectResults);
+        let failure = test.fails(Kind::IncorrectResults);
         assert_eq!(failure.found_by.strategy, strategy.to_string());
     }
 }
@@ -324,7 +324,7 @@ fn the_same_seed_finds_the_same() {
             })
             .operation("right", |pair: &Mutex<(i32, i32)>| pair.lock().unwrap().1)
             .seed(seed);
-        let failure = fails(test, Kind::IncorrectResults);
+        let failure = test.fails(Kind::IncorrectResults);
         (failure.scenario.clone(), failure.schedule.clone(), failure.found_by.clone())
     };
     let (first, second) = (find(3), find(3));
@@ -389,7 +389,7 @@ fn spinning_and_giving_way_are_waiting() {
     };
     for gives_way in [false, true] {
         test(gives_way).run();
-        fails(test(gives_way).obstruction_free(), Kind::NotObstructionFree);
+        test(gives_way).obstruction_free().fails(Kind::NotObstructionFree);
     }
 }
 
@@ -414,15 +414,15 @@ fn late() -> Test<Late> {
 
 #[test]
 fn contracts_are_told_apart() {
-    fails(late(), Kind::IncorrectResults);
+    late().fails(Kind::IncorrectResults);
     // Two operations that change places are each one away from where they should be.
     let small = late().operations_per_thread(1).before(0).after(0);
     small.contract(Contract::Quasi(1)).run();
-    fails(late().operations_per_thread(1).before(0).after(0), Kind::IncorrectResults);
+    late().operations_per_thread(1).before(0).after(0).fails(Kind::IncorrectResults);
     late().contract(Contract::Anything).run();
     let panics =
         Test::new(|| ()).operation("always", |(): &()| panic!("as ever")).contract(Contract::Anything);
-    fails(panics, Kind::Panic);
+    panics.fails(Kind::Panic);
     let cost = Contract::Relaxed(Relaxation::out_of_order(2));
     mistake(late().contract(cost), "does not go with this test");
 }
@@ -445,8 +445,8 @@ fn a_counting_network_is_quiescently_consistent() {
             .iterations(20)
             .executions(1000)
     };
-    fails(test(Contract::Linearizable), Kind::IncorrectResults);
-    fails(test(Contract::Sequential), Kind::IncorrectResults);
+    test(Contract::Linearizable).fails(Kind::IncorrectResults);
+    test(Contract::Sequential).fails(Kind::IncorrectResults);
     test(Contract::Quiescent).run();
     test(Contract::Serializable).run();
 }

@@ -5,7 +5,6 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use declarative::fails;
 use raddle::{Kind, Operation, Scenario, Test, call, generate};
 
 /// Runs the test of this name again, in a process of its own.
@@ -23,7 +22,7 @@ fn again(test: &str, replay: Option<&Path>) -> Output {
 /// Finds the failure, and has it replayed several times. In the process that replays, the first line does not return.
 #[track_caller]
 fn replays<T: Send + Sync + 'static>(name: &str, test: Test<T>, kind: Kind, says: &str) {
-    let failure = fails(test, kind);
+    let failure = test.fails(kind);
     assert!(std::env::var_os("RADDLE_REPLAY").is_none(), "the replay went on");
     let file = failure.file.as_deref().expect("a failure has a file");
     let first = again(name, Some(file));

@@ -3,7 +3,6 @@
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
 
-use declarative::fails;
 use raddle::{Kind, Memory, Operation, Strategy, Test, generate};
 
 /// Treiber's stack. Nodes are never freed: reclamation is another story.
@@ -97,7 +96,7 @@ fn published<const ORDERED: bool>() -> Test<Published<ORDERED>> {
 #[test]
 fn what_only_a_weak_memory_shows_is_found() {
     published::<false>().explorer(|explorer| explorer.memory(Memory::Sc)).run();
-    let failure = fails(weak(published::<false>()), Kind::IncorrectResults);
+    let failure = weak(published::<false>()).fails(Kind::IncorrectResults);
     let scenario = failure.scenario.unwrap();
     let calls: usize = scenario.parallel.iter().map(Vec::len).sum();
     assert_eq!((scenario.init.len(), calls, scenario.post.len()), (0, 2, 0), "{scenario:?}");
@@ -118,8 +117,8 @@ fn what_the_same_thread_did_is_not_forgotten() {
 }
 
 #[test]
-fn it_is_found_by_default() {
-    fails(published::<false>(), Kind::IncorrectResults);
+fn what_only_a_weak_memory_shows_is_found_by_default() {
+    published::<false>().fails(Kind::IncorrectResults);
     published::<true>().run();
 }
 
@@ -144,7 +143,7 @@ fn all_executions_of_small_scenarios_are_made() {
             seen
         });
         let lost = lost.strategy(Strategy::Exhaustive).explorer(move |explorer| explorer.memory(memory));
-        fails(lost, Kind::IncorrectResults);
+        lost.fails(Kind::IncorrectResults);
         let coverage = test().explorer(move |explorer| explorer.memory(memory)).run();
         assert_eq!(coverage.complete(), 8, "{coverage}");
     }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-use declarative::fails;
 use raddle::{Coverage, Kind, Memory, Mode, Operation, Scenario, Strategy, Test, call};
 
 /// A test of just this scenario.
@@ -72,7 +71,7 @@ fn an_operation_that_comes_too_late_is_seen() {
         .spec(spec);
     let scenario = Scenario::new().thread([call("set", (1u32,))]).thread([call("get", ())]);
     let test = only(test, scenario).strategy(Strategy::Exhaustive);
-    fails(test.explorer(|explorer| explorer.memory(Memory::Sc)), Kind::IncorrectResults);
+    test.explorer(|explorer| explorer.memory(Memory::Sc)).fails(Kind::IncorrectResults);
 }
 
 #[test]
@@ -88,7 +87,7 @@ fn a_data_race_is_found() {
             .operation("get", |cell: &Plain| unsafe { *cell.0.get() })
             .mode(Mode::ModelChecking)
     };
-    fails(test(), Kind::DataRace);
+    test().fails(Kind::DataRace);
     test().explorer(|explorer| explorer.suppress(["*a_data_race_is_found*"])).iterations(5).run();
 }
 

@@ -154,24 +154,33 @@ fn ways(effort: &Effort) -> Vec<Way> {
         let explorer = explorer.executions(limit).races(races).time_limit(Duration::from_secs(3));
         ways.push(Way { name, explorer, claims, races, limit });
     };
-    let exhaustive =
-        |memory| Explorer::new().strategy(Strategy::Exhaustive).memory(memory).budget(effort.time);
-    let by = |strategy| Explorer::new().strategy(strategy).budget(effort.time);
+    let by = |strategy: &Strategy| Explorer::new().strategy(strategy.clone()).budget(effort.time);
     for races in [true, false] {
-        add("exhaustive sc", exhaustive(Memory::Sc), Claims::Everything, races, effort.executions);
-        add("bounded", by(Strategy::Bounded(usize::MAX)), Claims::Everything, races, effort.executions);
+        for (strategy, memory) in strategies::complete() {
+            let name = format!("{strategy} {memory}");
+            let explorer = by(&strategy).memory(memory);
+            match memory {
+                Memory::Sc => add(&name, explorer, Claims::Everything, races, effort.executions),
+                // Executions without a detector of races differ under sequential consistency at most.
+                _ if races => add(&name, explorer, Claims::More, races, effort.executions),
+                _ => {}
+            }
+        }
     }
-    add("exhaustive rc11", exhaustive(Memory::Rc11), Claims::More, true, effort.executions);
-    for strategy in [Strategy::Random, Strategy::Pct(3), Strategy::Pos, Strategy::RoundRobin] {
-        add(&strategy.to_string(), by(strategy.clone()), Claims::Nothing, true, effort.samples);
+    let samples = strategies::basic().into_iter().filter(|strategy| !strategies::entry(strategy).can_end());
+    for strategy in samples {
+        add(&strategy.to_string(), by(&strategy), Claims::Nothing, true, effort.samples);
     }
     if effort.all {
-        let two = exhaustive(Memory::Sc).workers(2);
-        add("exhaustive sc, 2 workers", two, Claims::Everything, true, effort.executions);
-        let two = by(Strategy::Bounded(usize::MAX)).workers(2);
-        add("bounded, 2 workers", two, Claims::Everything, true, effort.executions);
-        let auto = by(Strategy::Auto).budget(effort.time / 2);
-        add("auto", auto, Claims::More, true, effort.executions);
+        let under_sc = strategies::complete().into_iter().filter(|(_, memory)| *memory == Memory::Sc);
+        for (strategy, _) in under_sc {
+            let two = by(&strategy).memory(Memory::Sc).workers(2);
+            add(&format!("{strategy} sc, 2 workers"), two, Claims::Everything, true, effort.executions);
+        }
+        for portfolio in strategies::portfolios() {
+            let explorer = by(&portfolio).budget(effort.time / 2);
+            add(&portfolio.to_string(), explorer, Claims::More, true, effort.executions);
+        }
     }
     ways
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, RwLock};
 use std::thread;
 use std::time::Duration;
 
-use raddle::{Explorer, Failure, Memory, Strategy};
+use raddle::{Explorer, Failure, Memory};
 
 use crate::random::Random;
 
@@ -189,19 +189,7 @@ impl World {
 /// # Errors
 /// The name of the strategy that reports a failure, and that.
 pub fn check(program: &Program, executions: u64, time: Duration) -> Result<(), (String, Box<Failure>)> {
-    let strategies = [
-        Strategy::Random,
-        Strategy::Pct(1),
-        Strategy::Pct(2),
-        Strategy::Pct(3),
-        Strategy::Pos,
-        Strategy::RoundRobin,
-        Strategy::Bounded(2),
-        Strategy::Bounded(usize::MAX),
-        Strategy::Exhaustive,
-        Strategy::Auto,
-    ];
-    for strategy in strategies {
+    for strategy in strategies::list().into_iter().map(|entry| entry.strategy) {
         for memory in [Memory::Sc, Memory::Rc11] {
             let explorer = Explorer::new().strategy(strategy.clone()).memory(memory);
             let explorer = explorer.executions(executions).budget(time);

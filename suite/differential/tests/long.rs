@@ -17,14 +17,18 @@ fn fuzz_with_seeds(first: u64) {
     assert!(table.differences.is_empty(), "{} programs differ", table.differences.len());
 }
 
-#[test]
-#[ignore = "takes as long as DIFFERENTIAL_MINUTES says"]
-fn even_seeds() {
-    fuzz_with_seeds(0);
-}
+mod fuzzing_with {
+    use super::*;
 
-#[test]
-#[ignore = "takes as long as DIFFERENTIAL_MINUTES says"]
-fn odd_seeds() {
-    fuzz_with_seeds(1);
+    #[test]
+    #[ignore = "takes as long as DIFFERENTIAL_MINUTES says"]
+    fn even_seeds() {
+        fuzz_with_seeds(0);
+    }
+
+    #[test]
+    #[ignore = "takes as long as DIFFERENTIAL_MINUTES says"]
+    fn odd_seeds() {
+        fuzz_with_seeds(1);
+    }
 }

@@ -12,52 +12,56 @@ fn agree(profile: Profile, seeds: u64) {
     assert!(table.differences.is_empty(), "{} programs differ", table.differences.len());
 }
 
-#[test]
-fn atomics() {
-    agree(Profile::Atomics, 25);
-}
+mod strategies_agree_with_brute_force_on {
+    use super::*;
 
-#[test]
-fn locks() {
-    agree(Profile::Locks, 25);
-}
+    #[test]
+    fn atomics() {
+        agree(Profile::Atomics, 25);
+    }
 
-#[test]
-fn condvar() {
-    agree(Profile::Condvar, 25);
-}
+    #[test]
+    fn locks() {
+        agree(Profile::Locks, 25);
+    }
 
-#[test]
-fn channels() {
-    agree(Profile::Channels, 25);
-}
+    #[test]
+    fn condvar() {
+        agree(Profile::Condvar, 25);
+    }
 
-#[test]
-fn scopes() {
-    agree(Profile::Scopes, 25);
-}
+    #[test]
+    fn channels() {
+        agree(Profile::Channels, 25);
+    }
 
-#[test]
-fn arc() {
-    agree(Profile::Arc, 25);
-}
+    #[test]
+    fn scopes() {
+        agree(Profile::Scopes, 25);
+    }
 
-#[test]
-fn time() {
-    agree(Profile::Time, 25);
-}
+    #[test]
+    fn arc() {
+        agree(Profile::Arc, 25);
+    }
 
-#[test]
-fn tls() {
-    agree(Profile::Tls, 25);
-}
+    #[test]
+    fn time() {
+        agree(Profile::Time, 25);
+    }
 
-#[test]
-fn races() {
-    agree(Profile::Races, 25);
-}
+    #[test]
+    fn tls() {
+        agree(Profile::Tls, 25);
+    }
 
-#[test]
-fn mixed() {
-    agree(Profile::Mixed, 25);
+    #[test]
+    fn races() {
+        agree(Profile::Races, 25);
+    }
+
+    #[test]
+    fn mixed() {
+        agree(Profile::Mixed, 25);
+    }
 }

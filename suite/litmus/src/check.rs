@@ -4,7 +4,7 @@ use raddle::{Explorer, Memory, Strategy};
 
 use crate::machine::{Real, Test};
 use crate::oracle::{Abstract, Executions, Model, executions};
-use crate::program::Program;
+use crate::program::{Interpret, Program};
 
 /// A search of all executions under a model.
 pub fn explorer(model: Model) -> Explorer {

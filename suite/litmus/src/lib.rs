@@ -5,7 +5,7 @@
 //! [`Abstract`](oracle::Abstract) the [`oracle`] answers each of its accesses, and so enumerates every execution graph that the
 //! axioms allow. [`check`](mod@check) holds one against the other.
 //!
-//! Litmus tests and random programs are data: [`program`] is their language, and an interpreter of it that runs on any machine.
+//! Litmus tests and random programs are data in the [`notation`]; [`program`] interprets them on any machine.
 //!
 //! The oracle knows nothing of Raddle; it is right or wrong by itself.
 
@@ -13,11 +13,10 @@ pub mod catalogue;
 pub mod check;
 pub mod machine;
 pub mod oracle;
-mod parse;
 pub mod program;
 pub mod programs;
-pub mod random;
 
 pub use machine::{Atomic, Lock, Machine, Real, Test};
+pub use notation::random;
 pub use oracle::Model;
-pub use program::Program;
+pub use program::{Interpret, Program};

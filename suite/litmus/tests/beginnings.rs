@@ -87,7 +87,7 @@ fn random() -> u64 {
 }
 
 #[test]
-fn all_that_a_program_remembers() {
+fn a_checkpoint_restores_all_that_a_program_remembers() {
     for model in Model::ALL {
         let called = Cell::new(0);
         let mut borrowed = Vec::with_capacity(8);
@@ -130,7 +130,7 @@ fn all_that_a_program_remembers() {
 }
 
 #[test]
-fn threads_that_wait_for_each_other_and_for_the_clock() {
+fn a_checkpoint_restores_threads_that_wait_for_each_other_and_for_the_clock() {
     const WAITED_FOR: usize = 2;
     for model in Model::ALL {
         let report = explorer(model).run(|| {

@@ -8,6 +8,7 @@ use std::thread;
 use raddle::{Explorer, Kind, Memory, Strategy};
 use raddle_report::failure::{Action, Failure, Write};
 use raddle_report::{Style, render_graph, render_why, to_dot, to_svg};
+use strategies::sampling;
 
 const STYLE: Style = Style { width: 100, colour: false, unicode: true };
 
@@ -41,8 +42,8 @@ fn deliver() {
 }
 
 #[test]
-fn by_every_search() {
-    for strategy in [Strategy::Exhaustive, Strategy::Random, Strategy::Pos, Strategy::Pct(3)] {
+fn a_weak_execution_is_explained_by_every_search() {
+    for strategy in sampling().into_iter().chain([Strategy::Exhaustive]) {
         let failure = failure(strategy, Memory::Rc11, deliver);
         assert_eq!(failure.kind, Kind::Panic);
         insta::assert_snapshot!("letter", render_why(&failure, STYLE));
@@ -53,7 +54,7 @@ fn by_every_search() {
 }
 
 #[test]
-fn as_a_graph() {
+fn a_weak_execution_is_drawn_as_a_graph() {
     let failure = failure(Strategy::Exhaustive, Memory::Rc11, deliver);
     insta::assert_snapshot!("letter_graph", render_graph(&failure, STYLE).unwrap());
 }

@@ -2,7 +2,7 @@
 
 use litmus::catalogue::{Entry, entries};
 use litmus::check::{compare_program, explored};
-use litmus::{Model, Real};
+use litmus::{Interpret, Model, Real};
 
 /// Makes as many executions as the literature says.
 #[track_caller]
@@ -14,21 +14,26 @@ fn count(entry: &Entry) {
     }
 }
 
-#[test]
-fn small() {
-    for entry in entries(1000) {
-        count(&entry);
-        compare_program(&entry.program).unwrap_or_else(|difference| panic!("{}: {difference}", entry.name));
+mod counts_of_the_literature {
+    use super::*;
+
+    #[test]
+    fn small() {
+        for entry in entries(1000) {
+            count(&entry);
+            compare_program(&entry.program)
+                .unwrap_or_else(|difference| panic!("{}: {difference}", entry.name));
+        }
     }
-}
 
-#[test]
-fn middling() {
-    entries(10_000).filter(|entry| entry.rc11 > 1000).for_each(|entry| count(&entry));
-}
+    #[test]
+    fn middling() {
+        entries(10_000).filter(|entry| entry.rc11 > 1000).for_each(|entry| count(&entry));
+    }
 
-#[test]
-#[ignore = "up to half a million executions each"]
-fn large() {
-    entries(u64::MAX).filter(|entry| entry.rc11 > 10_000).for_each(|entry| count(&entry));
+    #[test]
+    #[ignore = "up to half a million executions each"]
+    fn large() {
+        entries(u64::MAX).filter(|entry| entry.rc11 > 10_000).for_each(|entry| count(&entry));
+    }
 }

@@ -3,7 +3,7 @@
 use litmus::catalogue::{Entry, entries};
 use litmus::oracle::{Abstract, Executions, Method, executions, executions_by};
 use litmus::random::programs;
-use litmus::{Model, Program};
+use litmus::{Interpret, Model, Program};
 use proptest::prelude::*;
 
 fn count(program: &Program, model: Model) -> Executions {

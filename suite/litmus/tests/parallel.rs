@@ -13,6 +13,7 @@ use litmus::programs::locks::*;
 use litmus::programs::structures::*;
 use litmus::{Model, Real, Test};
 use raddle::{Explorer, Memory, Strategy};
+use strategies::sampling;
 
 /// The figures of a search of all executions, and what they came to.
 #[track_caller]
@@ -39,7 +40,7 @@ fn same(build: impl Fn() -> Test) {
 }
 
 #[test]
-fn threads_that_do_not_wait() {
+fn workers_share_executions_of_threads_that_do_not_wait() {
     same(|| racy::<Real>(2, 3));
     same(|| readers::<Real>(8));
     same(|| ainc::<Real>(5));
@@ -49,7 +50,7 @@ fn threads_that_do_not_wait() {
 }
 
 #[test]
-fn threads_that_wait() {
+fn workers_share_executions_of_threads_that_wait() {
     same(|| mutex::<Real>(3, 2));
     same(|| cas_lock::<Real>(4));
     same(|| ttas_lock::<Real>(3));
@@ -86,7 +87,7 @@ fn knowledge_that_comes_late_makes_all_processes_begin_anew() {
 }
 
 #[test]
-fn other_processes_take_part() {
+fn every_worker_takes_part() {
     let first = std::process::id();
     let (mut theirs, ours) = std::io::pipe().unwrap();
     figures(Model::Sc, 2, || {
@@ -130,7 +131,7 @@ fn a_failure_of_any_process_is_found() {
 /// What a sample is depends on its number, not on who makes it.
 #[test]
 fn samples_are_the_same_whoever_makes_them() {
-    for strategy in [Strategy::Random, Strategy::Pos, Strategy::Pct(3)] {
+    for strategy in sampling() {
         let outcomes = |workers| {
             let explorer = Explorer::new().strategy(strategy.clone()).memory(Memory::Rc11).seed(5);
             let report = explorer.executions(3000).workers(workers).run(|| Real::run(racy::<Real>(3, 2)));

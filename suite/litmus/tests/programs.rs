@@ -336,7 +336,7 @@ mod structures {
 }
 
 /// Written for std's atomics alone: the oracle cannot follow loops that end only if others let them.
-mod memories {
+mod a_thread_remembers {
     use std::collections::BTreeSet;
     use std::sync::Arc;
     use std::sync::atomic::AtomicU32;

@@ -3,7 +3,7 @@
 use litmus::check::{compare_outcomes, compare_program};
 use litmus::oracle::{Abstract, executions};
 use litmus::random::{looping_programs, programs};
-use litmus::{Model, Real};
+use litmus::{Interpret, Model, Real};
 use proptest::prelude::*;
 use raddle::{Explorer, Strategy};
 
@@ -18,23 +18,23 @@ proptest! {
     #![proptest_config(cases(2000))]
 
     #[test]
-    fn two_threads(program in programs(2, 5)) {
+    fn random_programs_of_two_threads(program in programs(2, 5)) {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn three_threads(program in programs(3, 4)) {
+    fn random_programs_of_three_threads(program in programs(3, 4)) {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 
     #[test]
-    fn four_threads(program in programs(4, 2)) {
+    fn random_programs_of_four_threads(program in programs(4, 2)) {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 
     /// Each round that only waits is left out, and nothing else.
     #[test]
-    fn threads_with_loops(program in looping_programs(2)) {
+    fn random_programs_with_loops(program in looping_programs(2)) {
         compare_program(&program).map_err(TestCaseError::fail)?;
     }
 }

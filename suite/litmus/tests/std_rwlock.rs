@@ -42,7 +42,7 @@ fn readers_commute() {
 }
 
 #[test]
-fn writers_do_not() {
+fn writers_do_not_commute() {
     has_executions(2, readers_and_writers(0, 2));
     has_executions(24, readers_and_writers(0, 4));
 }
@@ -59,7 +59,7 @@ fn each_reader_has_its_place_among_writers() {
 
 /// Also if several processes share the work, each of which may find another reader.
 #[test]
-fn workers_find_as_many() {
+fn workers_find_as_many_orders_of_readers_and_writers() {
     for model in Model::ALL {
         let report = explorer(model).workers(3).run(readers_and_writers(4, 3));
         assert_eq!((report.complete, report.executions), (true, 6 * 4u64.pow(4)), "{model:?}");
@@ -90,7 +90,7 @@ fn downgraded_locks_are_read() {
 
 /// One who tries sees whether somebody else has the lock: then all accesses have an order.
 #[test]
-fn trying_tells() {
+fn trying_to_lock_orders_all_accesses() {
     for model in Model::ALL {
         let report = explore(model, || {
             let lock = &RwLock::new(());
@@ -116,7 +116,7 @@ fn trying_tells() {
 
 /// A writer that waits for one reader keeps out another who tries: before or after it has begun to.
 #[test]
-fn trying_beside_a_writer_that_waits() {
+fn a_writer_that_waits_keeps_out_a_reader_that_tries() {
     for model in Model::ALL {
         let report = explore(model, || {
             let lock = &RwLock::new(());

@@ -28,7 +28,7 @@ fn breaks(name: &str, body: impl Fn()) {
 
 /// The code is correct.
 #[track_caller]
-fn passes(body: impl Fn()) {
+fn is_correct(body: impl Fn()) {
     for model in Model::ALL {
         let report = explorer(model).run(&body);
         assert!(report.complete, "{model:?}: not complete after {} executions", report.executions);
@@ -83,7 +83,7 @@ mod message_passing {
         breaks("message_relaxed", || pass(Relaxed, Relaxed));
         breaks("message_released_only", || pass(Release, Relaxed));
         breaks("message_acquired_only", || pass(Relaxed, Acquire));
-        passes(|| pass(Release, Acquire));
+        is_correct(|| pass(Release, Acquire));
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod message_passing {
         breaks("message_without_release_fence", || pass(None, Some(Acquire)));
         breaks("message_without_acquire_fence", || pass(Some(Release), None));
         breaks("message_with_wrong_fences", || pass(Some(Acquire), Some(Release)));
-        passes(|| pass(Some(Release), Some(Acquire)));
+        is_correct(|| pass(Some(Release), Some(Acquire)));
     }
 
     /// A spinning receiver: the message is there when the flag is, or not.
@@ -172,7 +172,7 @@ mod peterson {
     fn needs_sequential_consistency() {
         breaks("peterson_relaxed", || exclude(Relaxed, Relaxed));
         breaks("peterson_acquire_release", || exclude(Acquire, Release));
-        passes(|| exclude(SeqCst, SeqCst));
+        is_correct(|| exclude(SeqCst, SeqCst));
     }
 }
 
@@ -217,7 +217,7 @@ mod dekker {
     fn needs_sequential_consistency() {
         breaks("dekker_relaxed", || exclude(Relaxed, Relaxed));
         breaks("dekker_acquire_release", || exclude(Acquire, Release));
-        passes(|| exclude(SeqCst, SeqCst));
+        is_correct(|| exclude(SeqCst, SeqCst));
     }
 }
 
@@ -240,7 +240,7 @@ mod spin_lock {
     #[test]
     fn needs_release() {
         breaks("spin_lock_relaxed", || exclude(Relaxed));
-        passes(|| exclude(Release));
+        is_correct(|| exclude(Release));
     }
 }
 
@@ -276,7 +276,7 @@ mod sequence_lock {
     #[test]
     fn needs_fences() {
         breaks("sequence_lock_without_fences", || read_while_written(false));
-        passes(|| read_while_written(true));
+        is_correct(|| read_while_written(true));
     }
 }
 
@@ -314,7 +314,7 @@ mod double_checked_initialisation {
         breaks("double_checked_relaxed", || initialise(Relaxed, Relaxed));
         breaks("double_checked_released_only", || initialise(Relaxed, Release));
         breaks("double_checked_acquired_only", || initialise(Acquire, Relaxed));
-        passes(|| initialise(Acquire, Release));
+        is_correct(|| initialise(Acquire, Release));
     }
 }
 
@@ -361,7 +361,7 @@ mod hazard_pointers {
         breaks("hazard_pointers_without_fences", || protect(false, false));
         breaks("hazard_pointers_without_reader_fence", || protect(false, true));
         breaks("hazard_pointers_without_writer_fence", || protect(true, false));
-        passes(|| protect(true, true));
+        is_correct(|| protect(true, true));
     }
 }
 
@@ -441,13 +441,13 @@ mod work_stealing {
 
     #[test]
     fn one_item_goes_to_one() {
-        passes(|| race_for_one_item(true));
+        is_correct(|| race_for_one_item(true));
     }
 
     #[test]
     fn needs_fences() {
         breaks("work_stealing_without_fences", || race_for_two_items(false));
-        passes(|| race_for_two_items(true));
+        is_correct(|| race_for_two_items(true));
     }
 }
 
@@ -473,8 +473,8 @@ mod store_buffering {
         breaks("store_buffering_relaxed", || exchange(Relaxed, Relaxed, false));
         breaks("store_buffering_acquire_release", || exchange(Release, Acquire, false));
         breaks("store_buffering_half_seq_cst", || exchange(SeqCst, Acquire, false));
-        passes(|| exchange(SeqCst, SeqCst, false));
-        passes(|| exchange(Relaxed, Relaxed, true));
+        is_correct(|| exchange(SeqCst, SeqCst, false));
+        is_correct(|| exchange(Relaxed, Relaxed, true));
     }
 }
 
@@ -505,6 +505,6 @@ mod release_sequence {
     #[test]
     fn is_continued_by_read_modify_writes_alone() {
         breaks("release_sequence_broken", || publish(false));
-        passes(|| publish(true));
+        is_correct(|| publish(true));
     }
 }

@@ -66,7 +66,7 @@ fn a_cache_notices_the_change() {
 }
 
 #[test]
-fn failures_repeat() {
+fn arc_swap_failures_repeat() {
     repeats(5000, || {
         let shared = ArcSwap::from_pointee(0);
         thread::scope(|scope| {

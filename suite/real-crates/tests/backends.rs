@@ -35,80 +35,84 @@ fn agree_on_failure(kind: Kind, body: impl Fn()) {
     }
 }
 
-#[test]
-fn locks_and_channels() {
-    agree(100, || {
-        let (sender, receiver) = mpsc::channel();
-        let order = Arc::new(Mutex::new(Vec::new()));
-        for i in 0..2 {
-            let (sender, order) = (sender.clone(), Arc::clone(&order));
-            thread::spawn(move || {
-                order.lock().unwrap().push(i);
-                sender.send(i).unwrap();
+mod backends_agree_on {
+    use super::*;
+
+    #[test]
+    fn locks_and_channels() {
+        agree(100, || {
+            let (sender, receiver) = mpsc::channel();
+            let order = Arc::new(Mutex::new(Vec::new()));
+            for i in 0..2 {
+                let (sender, order) = (sender.clone(), Arc::clone(&order));
+                thread::spawn(move || {
+                    order.lock().unwrap().push(i);
+                    sender.send(i).unwrap();
+                });
+            }
+            drop(sender);
+            (receiver.iter().collect::<Vec<i32>>(), order.lock().unwrap().clone())
+        });
+    }
+
+    #[test]
+    fn lock_free_code() {
+        agree(100, || {
+            let queue = SegQueue::new();
+            thread::scope(|scope| {
+                scope.spawn(|| queue.push(1));
+                scope.spawn(|| queue.push(2));
             });
-        }
-        drop(sender);
-        (receiver.iter().collect::<Vec<i32>>(), order.lock().unwrap().clone())
-    });
-}
-
-#[test]
-fn lock_free_code() {
-    agree(100, || {
-        let queue = SegQueue::new();
-        thread::scope(|scope| {
-            scope.spawn(|| queue.push(1));
-            scope.spawn(|| queue.push(2));
+            (queue.pop(), queue.pop(), queue.pop())
         });
-        (queue.pop(), queue.pop(), queue.pop())
-    });
-}
+    }
 
-#[test]
-fn thread_locals_statics_and_time() {
-    thread_local!(static LOCAL: Cell<u32> = const { Cell::new(5) });
-    static GLOBAL: AtomicU32 = AtomicU32::new(5);
-    agree(100, || {
-        let begin = Instant::now();
-        let threads = [1, 2].map(|i| {
-            thread::spawn(move || {
-                thread::sleep(Duration::from_secs(i.into()));
-                LOCAL.set(LOCAL.get() + i);
-                GLOBAL.fetch_add(LOCAL.get(), SeqCst)
-            })
+    #[test]
+    fn thread_locals_statics_and_time() {
+        thread_local!(static LOCAL: Cell<u32> = const { Cell::new(5) });
+        static GLOBAL: AtomicU32 = AtomicU32::new(5);
+        agree(100, || {
+            let begin = Instant::now();
+            let threads = [1, 2].map(|i| {
+                thread::spawn(move || {
+                    thread::sleep(Duration::from_secs(i.into()));
+                    LOCAL.set(LOCAL.get() + i);
+                    GLOBAL.fetch_add(LOCAL.get(), SeqCst)
+                })
+            });
+            let seen = threads.map(|thread| thread.join().unwrap());
+            (seen, LOCAL.get(), GLOBAL.load(SeqCst), begin.elapsed())
         });
-        let seen = threads.map(|thread| thread.join().unwrap());
-        (seen, LOCAL.get(), GLOBAL.load(SeqCst), begin.elapsed())
-    });
-}
+    }
 
-#[test]
-fn panics() {
-    agree_on_failure(Kind::Panic, || {
-        // On the heap: the stacks of OS threads lie elsewhere.
-        let counter = Arc::new(AtomicU32::new(0));
-        let threads = [(); 2].map(|()| {
-            let counter = Arc::clone(&counter);
-            thread::spawn(move || counter.store(counter.load(SeqCst) + 1, SeqCst))
+    #[test]
+    fn panics() {
+        agree_on_failure(Kind::Panic, || {
+            // On the heap: the stacks of OS threads lie elsewhere.
+            let counter = Arc::new(AtomicU32::new(0));
+            let threads = [(); 2].map(|()| {
+                let counter = Arc::clone(&counter);
+                thread::spawn(move || counter.store(counter.load(SeqCst) + 1, SeqCst))
+            });
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert_eq!(counter.load(SeqCst), 2);
         });
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        assert_eq!(counter.load(SeqCst), 2);
-    });
-}
+    }
 
-#[test]
-fn deadlocks() {
-    agree_on_failure(Kind::Deadlock, || {
-        let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
-        let (a2, b2) = (Arc::clone(&a), Arc::clone(&b));
-        let one = thread::spawn(move || {
-            let _a = a.lock().unwrap();
-            drop(b.lock().unwrap());
+    #[test]
+    fn deadlocks() {
+        agree_on_failure(Kind::Deadlock, || {
+            let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+            let (a2, b2) = (Arc::clone(&a), Arc::clone(&b));
+            let one = thread::spawn(move || {
+                let _a = a.lock().unwrap();
+                drop(b.lock().unwrap());
+            });
+            let _b = b2.lock().unwrap();
+            drop(a2.lock().unwrap());
+            one.join().unwrap();
         });
-        let _b = b2.lock().unwrap();
-        drop(a2.lock().unwrap());
-        one.join().unwrap();
-    });
+    }
 }

@@ -26,17 +26,17 @@ fn keeps_each_senders_order(channel: fn() -> Channel) {
 }
 
 #[test]
-fn unbounded_keeps_each_senders_order() {
+fn unbounded_crossbeam_channel_keeps_each_senders_order() {
     keeps_each_senders_order(unbounded);
 }
 
 #[test]
-fn bounded_keeps_each_senders_order() {
+fn bounded_crossbeam_channel_keeps_each_senders_order() {
     keeps_each_senders_order(|| bounded(1));
 }
 
 #[test]
-fn rendezvous_keeps_each_senders_order() {
+fn rendezvous_crossbeam_channel_keeps_each_senders_order() {
     keeps_each_senders_order(|| bounded(0));
 }
 
@@ -100,7 +100,7 @@ fn timeouts_and_timers_are_virtual() {
 }
 
 #[test]
-fn failures_repeat() {
+fn crossbeam_channel_failures_repeat() {
     repeats(5000, || {
         let (sender, receiver) = bounded(0);
         let other = sender.clone();

@@ -64,7 +64,7 @@ fn injector_gives_out_every_task_once() {
 }
 
 #[test]
-fn failures_repeat() {
+fn crossbeam_deque_failures_repeat() {
     repeats(5000, || {
         let worker = Worker::new_fifo();
         worker.push(1);

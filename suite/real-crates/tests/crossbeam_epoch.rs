@@ -105,7 +105,7 @@ fn deferred_functions_run_when_nobody_is_pinned() {
 }
 
 #[test]
-fn failures_repeat() {
+fn crossbeam_epoch_failures_repeat() {
     repeats(5000, || {
         let stack = Stack::default();
         let first = thread::scope(|scope| {

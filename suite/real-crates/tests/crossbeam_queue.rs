@@ -64,7 +64,7 @@ fn array_queue_push_overwrites_the_oldest_when_forced() {
 }
 
 #[test]
-fn failures_repeat() {
+fn crossbeam_queue_failures_repeat() {
     repeats(5000, || {
         let queue = SegQueue::new();
         let first = thread::scope(|scope| {

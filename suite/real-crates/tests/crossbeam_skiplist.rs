@@ -53,7 +53,7 @@ fn get_or_insert_agrees_on_one_value() {
 
 /// Not made up: in 0.1.3, `remove` returns the entry to both of two threads that remove it at the same time.
 #[test]
-fn failures_repeat() {
+fn crossbeam_skiplist_failures_repeat() {
     repeats(5000, || {
         let set = SkipSet::from_iter([1]);
         let both = thread::scope(|scope| {

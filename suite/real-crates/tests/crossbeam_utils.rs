@@ -114,7 +114,7 @@ fn scoped_threads_return() {
 }
 
 #[test]
-fn failures_repeat() {
+fn crossbeam_utils_failures_repeat() {
     repeats(5000, || {
         let cell = AtomicCell::new([0usize; 4]);
         thread::scope(|scope| {

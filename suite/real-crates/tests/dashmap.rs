@@ -47,7 +47,7 @@ fn iteration_sees_what_is_there() {
 }
 
 #[test]
-fn failures_repeat() {
+fn dashmap_failures_repeat() {
     repeats(5000, || {
         let map: DashMap<i32, i32> = DashMap::new();
         thread::scope(|scope| {

@@ -68,7 +68,7 @@ fn a_listener_that_gives_up_passes_its_notification_on() {
 }
 
 #[test]
-fn failures_repeat() {
+fn event_listener_failures_repeat() {
     repeats(5000, || {
         let event = Event::new();
         let first = AtomicUsize::new(0);

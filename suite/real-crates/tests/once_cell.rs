@@ -84,7 +84,7 @@ fn racing_boxes_agree_on_one() {
 }
 
 #[test]
-fn failures_repeat() {
+fn once_cell_failures_repeat() {
     repeats(5000, || {
         let cell = OnceCell::new();
         thread::scope(|scope| {

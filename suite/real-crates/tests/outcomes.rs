@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
 
 use raddle::{Explorer, Report, Strategy};
+use support::sampling;
 
 /// Explores everything: no bound on preemptions.
 #[track_caller]
@@ -184,62 +185,70 @@ fn agrees_with_brute_force(program: &'static Program) {
 const X: usize = 0;
 const Y: usize = 1;
 
-#[test]
-fn store_buffering() {
-    agrees_with_brute_force(&[&[Write(X, 1), Read(Y)], &[Write(Y, 1), Read(X)]]);
-    // Spelt out once, so that a mistake in the enumerator shows: never both zero.
-    check(
-        || {
-            let (registers, _) = run(&[&[Write(X, 1), Read(Y)], &[Write(Y, 1), Read(X)]]);
-            (registers[0][0], registers[1][0])
-        },
-        [(0, 1), (1, 0), (1, 1)],
-    );
-}
+mod outcomes_of {
+    use super::*;
 
-#[test]
-fn message_passing() {
-    agrees_with_brute_force(&[&[Write(X, 1), Write(Y, 1)], &[Read(Y), Read(X)]]);
-    check(
-        || run(&[&[Write(X, 1), Write(Y, 1)], &[Read(Y), Read(X)]]).0[1].clone(),
-        [vec![0, 0], vec![0, 1], vec![1, 1]],
-    );
-}
+    #[test]
+    fn store_buffering() {
+        agrees_with_brute_force(&[&[Write(X, 1), Read(Y)], &[Write(Y, 1), Read(X)]]);
+        // Spelt out once, so that a mistake in the enumerator shows: never both zero.
+        check(
+            || {
+                let (registers, _) = run(&[&[Write(X, 1), Read(Y)], &[Write(Y, 1), Read(X)]]);
+                (registers[0][0], registers[1][0])
+            },
+            [(0, 1), (1, 0), (1, 1)],
+        );
+    }
 
-#[test]
-fn load_buffering() {
-    agrees_with_brute_force(&[&[Read(X), Write(Y, 1)], &[Read(Y), Write(X, 1)]]);
-}
+    #[test]
+    fn message_passing() {
+        agrees_with_brute_force(&[&[Write(X, 1), Write(Y, 1)], &[Read(Y), Read(X)]]);
+        check(
+            || run(&[&[Write(X, 1), Write(Y, 1)], &[Read(Y), Read(X)]]).0[1].clone(),
+            [vec![0, 0], vec![0, 1], vec![1, 1]],
+        );
+    }
 
-#[test]
-fn coherence_of_reads() {
-    agrees_with_brute_force(&[&[Write(X, 1)], &[Write(X, 2)], &[Read(X), Read(X)]]);
-}
+    #[test]
+    fn load_buffering() {
+        agrees_with_brute_force(&[&[Read(X), Write(Y, 1)], &[Read(Y), Write(X, 1)]]);
+    }
 
-#[test]
-fn coherence_of_writes() {
-    agrees_with_brute_force(&[&[Write(X, 1), Write(Y, 2)], &[Write(Y, 1), Write(X, 2)]]);
-}
+    #[test]
+    fn coherence_of_reads() {
+        agrees_with_brute_force(&[&[Write(X, 1)], &[Write(X, 2)], &[Read(X), Read(X)]]);
+    }
 
-#[test]
-fn independent_reads_of_independent_writes() {
-    agrees_with_brute_force(&[&[Write(X, 1)], &[Write(Y, 1)], &[Read(X), Read(Y)], &[Read(Y), Read(X)]]);
-}
+    #[test]
+    fn coherence_of_writes() {
+        agrees_with_brute_force(&[&[Write(X, 1), Write(Y, 2)], &[Write(Y, 1), Write(X, 2)]]);
+    }
 
-#[test]
-fn write_to_read_causality() {
-    agrees_with_brute_force(&[&[Write(X, 1)], &[Read(X), Write(Y, 1)], &[Read(Y), Read(X)]]);
-}
+    #[test]
+    fn independent_reads_of_independent_writes() {
+        agrees_with_brute_force(&[&[Write(X, 1)], &[Write(Y, 1)], &[Read(X), Read(Y)], &[Read(Y), Read(X)]]);
+    }
 
-#[test]
-fn increments_in_two_steps() {
-    agrees_with_brute_force(&[&[Read(X), WriteNext(X)], &[Read(X), WriteNext(X)]]);
-    agrees_with_brute_force(&[&[Read(X), WriteNext(X)], &[Read(X), WriteNext(X)], &[Read(X), WriteNext(X)]]);
-}
+    #[test]
+    fn write_to_read_causality() {
+        agrees_with_brute_force(&[&[Write(X, 1)], &[Read(X), Write(Y, 1)], &[Read(Y), Read(X)]]);
+    }
 
-#[test]
-fn increments_in_one_step() {
-    agrees_with_brute_force(&[&[Add(X), Add(X)], &[Add(X)], &[Add(Y), Read(X)]]);
+    #[test]
+    fn increments_in_two_steps() {
+        agrees_with_brute_force(&[&[Read(X), WriteNext(X)], &[Read(X), WriteNext(X)]]);
+        agrees_with_brute_force(&[
+            &[Read(X), WriteNext(X)],
+            &[Read(X), WriteNext(X)],
+            &[Read(X), WriteNext(X)],
+        ]);
+    }
+
+    #[test]
+    fn increments_in_one_step() {
+        agrees_with_brute_force(&[&[Add(X), Add(X)], &[Add(X)], &[Add(Y), Read(X)]]);
+    }
 }
 
 /// Two threads that only read: what they read says nothing about the order, so only the number tells that all of them were
@@ -362,7 +371,7 @@ fn bounds_grow_to_everything() {
 fn sampling_finds_what_exhaustive_search_finds() {
     let body = || run(&[&[Write(X, 1), Read(Y)], &[Write(Y, 1), Read(X)]]);
     let all: Vec<_> = everything(body).outcomes.into_keys().collect();
-    for strategy in [Strategy::Random, Strategy::Pct(3), Strategy::Pos] {
+    for strategy in sampling() {
         let report = Explorer::new().strategy(strategy.clone()).executions(2_000).run(body);
         assert!(report.outcomes.into_keys().eq(all.iter().cloned()), "{strategy}");
     }

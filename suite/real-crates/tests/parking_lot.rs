@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex, Once, ReentrantMutex, RwLock, RwLockUpgradable
 use real_crates::{passes, repeats};
 
 #[test]
-fn mutex_excludes() {
+fn parking_lot_mutex_excludes() {
     passes(1500, || {
         let counter = Mutex::new(0);
         thread::scope(|scope| {
@@ -121,7 +121,7 @@ fn a_reentrant_mutex_knows_its_owner() {
 }
 
 #[test]
-fn failures_repeat() {
+fn parking_lot_failures_repeat() {
     repeats(5000, || {
         let order = Mutex::new(Vec::new());
         thread::scope(|scope| {

@@ -88,7 +88,7 @@ fn a_timeout_is_virtual_and_exact() {
 }
 
 #[test]
-fn failures_repeat() {
+fn channel_failures_repeat() {
     repeats(5000, || {
         let (sender, receiver) = mpsc::channel();
         let other = sender.clone();

@@ -7,7 +7,7 @@ use std::thread;
 use real_crates::{passes, repeats};
 
 #[test]
-fn mutex_excludes() {
+fn std_mutex_excludes() {
     passes(2000, || {
         let counter = Mutex::new(0);
         thread::scope(|scope| {

@@ -44,7 +44,7 @@ fn initialisers_run_once_a_thread() {
 }
 
 #[test]
-fn failures_repeat() {
+fn thread_local_failures_repeat() {
     repeats(5000, || {
         let local = ThreadLocal::new();
         thread::scope(|scope| {

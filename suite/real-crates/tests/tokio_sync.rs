@@ -30,7 +30,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn mutex_excludes() {
+fn tokio_mutex_excludes() {
     passes(1000, || {
         let counter = Mutex::new(0);
         thread::scope(|scope| {
@@ -217,7 +217,7 @@ fn once_cell_is_initialised_once() {
 }
 
 #[test]
-fn failures_repeat() {
+fn tokio_sync_failures_repeat() {
     repeats(5000, || {
         let (sender, mut receiver) = mpsc::channel(1);
         for i in [1, 2] {

@@ -144,14 +144,15 @@ impl ModelChecker {
 
 #[cfg(test)]
 mod tests {
+    use notation::Program;
+    use notation::random::locking_programs;
+
     use super::super::Model;
-    use super::super::tests::Step::{self, Add, Cas, Lock, Read, Unlock, Write};
-    use super::super::tests::{X, Y, random_program, run};
+    use super::super::tests::{identical, numbered, parse, run, samples};
     use super::*;
-    use crate::op::Order::SeqCst;
 
     /// The estimate of some probes, made `after` some executions of the search, and the number of executions of the search.
-    fn estimated(model: Model, program: &[Vec<Step>], probes: u64, after: u64) -> (f64, u64) {
+    fn estimated(model: Model, program: &Program, probes: u64, after: u64) -> (f64, u64) {
         let mut search = ModelChecker::new(model);
         let mut executions = 0;
         run(&mut search, program, true, true, |search, _| {
@@ -170,34 +171,34 @@ mod tests {
     }
 
     /// The number of executions.
-    fn count(model: Model, program: &[Vec<Step>]) -> u64 {
+    fn count(model: Model, program: &Program) -> u64 {
         estimated(model, program, 1, u64::MAX).1
     }
 
     #[test]
     fn one_probe_estimates_an_even_tree_exactly() {
-        let mut readers = vec![vec![Read(X, SeqCst)]; 8];
-        readers.insert(0, vec![Write(X, 1, SeqCst)]);
+        let readers = parse(&format!("Ws(x,1) || {}", identical(8, "Rs x")));
         assert_eq!(estimated(Model::Sc, &readers, 1, 1), (256.0, 256));
     }
 
     #[test]
     fn probes_estimate_the_number_of_executions() {
         let programs = [
-            vec![vec![Add(X, 1, SeqCst)]; 7],
-            vec![vec![Lock(X), Add(Y, 1, SeqCst), Unlock(X)]; 6],
-            (1..=7).map(|i| vec![Cas(X, i - 1, i, SeqCst)]).collect(),
-            vec![vec![Read(X, SeqCst), Write(X, 1, SeqCst)]; 4],
-            vec![[Read(X, SeqCst), Write(X, 1, SeqCst)].repeat(3); 2],
-            vec![vec![Read(X, SeqCst), Write(Y, 1, SeqCst), Read(Y, SeqCst), Write(X, 1, SeqCst)]; 3],
+            identical(7, "FAAs(x,1)"),
+            identical(6, "lock m; FAAs(x,1); unlock m"),
+            numbered(7, |i| format!("CASs(x,{i},{})", i + 1)),
+            identical(4, "Rs x; Ws(x,1)"),
+            identical(2, "Rs x; Ws(x,1); Rs x; Ws(x,1); Rs x; Ws(x,1)"),
+            identical(3, "Rs x; Ws(y,1); Rs y; Ws(x,1)"),
         ];
-        for program in &programs {
+        for program in programs.map(|program| parse(&program)) {
+            let program = &program;
             for model in [Model::Sc, Model::Rc11] {
                 let all = count(model, program) as f64;
                 for after in 1..10 {
                     let (estimate, executions) = estimated(model, program, 500, after);
                     assert_eq!(executions as f64, all);
-                    assert!((all / 4.0..all * 4.0).contains(&estimate), "{estimate} of {all}: {program:?}");
+                    assert!((all / 4.0..all * 4.0).contains(&estimate), "{estimate} of {all}: {program}");
                 }
             }
         }
@@ -205,17 +206,16 @@ mod tests {
 
     #[test]
     fn probes_are_unbiased_and_leave_the_search_as_it_was() {
-        for seed in 0..100 {
-            let program = random_program(seed, 4);
+        for (number, program) in (0..).zip(samples(locking_programs(2..=4), 100)) {
             for model in [Model::Sc, Model::Rc11] {
                 let all = count(model, &program);
-                let (estimate, executions) = estimated(model, &program, 1000, 1 + seed % all);
-                assert_eq!(executions, all, "{program:?}");
+                let (estimate, executions) = estimated(model, &program, 1000, 1 + number % all);
+                assert_eq!(executions, all, "{program}");
                 let all = all as f64;
-                let made = (1 + seed % executions) < executions;
+                let made = (1 + number % executions) < executions;
                 assert!(
                     !made || (all / 2.0..all * 2.0).contains(&estimate),
-                    "{estimate} of {all}: {program:?}"
+                    "{estimate} of {all}: {program}"
                 );
             }
         }

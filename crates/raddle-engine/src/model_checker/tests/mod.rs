@@ -1,4 +1,4 @@
-//! Programs with known numbers of executions, run without threads.
+//! Programs whose executions are known, run without threads.
 
 use std::collections::BTreeSet;
 
@@ -6,36 +6,63 @@ mod linearise;
 mod preemption_bound;
 mod symmetry;
 
+use notation::random::{dropping_programs, locking_programs};
+use notation::{Program, Register, Statement, Value};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
 use super::{Answer, Location, Model, ModelChecker, Request};
 use crate::graph::event::{Access, NONE};
-use crate::op::Order::{self, Acquire, Relaxed, Release, SeqCst};
+use crate::op::Order::{Acquire, Relaxed, Release};
 use crate::op::Rmw;
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
-    Read(usize, Order),
-    Write(usize, u64, Order),
-    Add(usize, u64, Order),
-    /// Expected, new, order.
-    Cas(usize, u64, u64, Order),
-    Fence(Order),
-    Lock(usize),
-    Unlock(usize),
-    /// A store of the value that the thread read last, plus this.
-    WriteLastPlus(usize, u64, Order),
-    /// A decrement of the reference count at a location. The thread of the final one makes this many further steps; the others
-    /// skip them.
-    Decrement(usize, usize),
+/// The rest of a thread, and its registers.
+#[derive(Clone)]
+pub(crate) struct Thread<'a> {
+    /// The next statement is the last.
+    rest: Vec<&'a Statement>,
+    registers: [u64; 26],
 }
-use Step::*;
 
-/// Runs all executions. Returns their number, and the values that the threads read.
-fn explore(
-    model: Model,
-    program: &[Vec<Step>],
-    deadlocks: bool,
-    stay: bool,
-) -> (u64, BTreeSet<Vec<Vec<u64>>>) {
+impl<'a> Thread<'a> {
+    pub(crate) fn new(statements: &'a [Statement]) -> Thread<'a> {
+        Thread { rest: statements.iter().rev().collect(), registers: [0; 26] }
+    }
+
+    pub(crate) fn next(&self) -> Option<&'a Statement> {
+        self.rest.last().copied()
+    }
+
+    pub(crate) fn advance(&mut self) {
+        self.rest.pop();
+    }
+
+    /// Goes on with the statements of a block.
+    fn enter(&mut self, block: &'a [Statement]) {
+        self.rest.extend(block.iter().rev());
+    }
+
+    pub(crate) fn set(&mut self, register: Option<Register>, value: u64) {
+        if let Some(register) = register {
+            self.registers[index(register)] = value;
+        }
+    }
+
+    pub(crate) fn sum(&self, value: &Value) -> u64 {
+        value.sum(|register| self.registers[index(register)] as u32).into()
+    }
+}
+
+/// The number of a register or memory location.
+pub(crate) fn index(letter: char) -> usize {
+    letter as usize - 'a' as usize
+}
+
+/// Memory by location.
+pub(crate) type Memory<T> = [T; 26];
+
+/// Runs all executions; returns how many there are, and what the threads read in them.
+fn explore(model: Model, program: &Program, deadlocks: bool, stay: bool) -> (u64, BTreeSet<Vec<Vec<u64>>>) {
     let mut executions = 0;
     let mut outcomes = BTreeSet::new();
     run(&mut ModelChecker::new(model), program, deadlocks, stay, |_, reads| {
@@ -45,10 +72,10 @@ fn explore(
     (executions, outcomes)
 }
 
-/// Runs all executions, and calls `ended` with the values read in each.
+/// Runs all executions, and says what was read in each.
 pub(crate) fn run(
     search: &mut ModelChecker,
-    program: &[Vec<Step>],
+    program: &Program,
     deadlocks: bool,
     stay: bool,
     mut ended: impl FnMut(&mut ModelChecker, Vec<Vec<u64>>),
@@ -56,16 +83,18 @@ pub(crate) fn run(
     let mut executions = 0;
     while search.begin() {
         let mut memory = initial(program);
-        let mut next = vec![0; program.len()];
+        let count = program.threads.len();
+        let mut threads: Vec<Thread<'_>> = program.threads.iter().map(|thread| Thread::new(thread)).collect();
+        let mut begun = vec![false; count];
         let mut current = 0;
-        let mut reads = vec![Vec::new(); program.len()];
+        let mut reads = vec![Vec::new(); count];
         loop {
-            let left = |t: &usize| next[*t] <= program[*t].len();
+            let left = |t: &usize| !begun[*t] || threads[*t].next().is_some();
             let thread = match search.turn() {
                 Some(thread) => Some(usize::from(thread)),
                 None => {
                     let first = if stay { current } else { 0 };
-                    let mut turns = (first..program.len()).chain(0..first);
+                    let mut turns = (first..count).chain(0..first);
                     match search.must_go_on() {
                         Some(thread) => Some(usize::from(thread)),
                         None => turns.find(|t| left(t) && search.can_go_on(*t as u16)),
@@ -73,63 +102,64 @@ pub(crate) fn run(
                 }
             };
             let Some(thread) = thread else {
-                assert!((0..program.len()).all(|t| !left(&t)) || deadlocks, "deadlock");
+                assert!((0..count).all(|t| !left(&t)) || deadlocks, "deadlock");
                 search.enumerate_blocked_reads();
                 break;
             };
             current = thread;
-            let (access, order, location) = match next[thread] {
-                0 => (Access::Begin, Relaxed, None),
-                step => match program[thread][step - 1] {
-                    Read(location, order) => (Access::Load, order, Some(location)),
-                    Write(location, value, order) => (Access::Store(value), order, Some(location)),
-                    WriteLastPlus(location, plus, order) => {
-                        (Access::Store(reads[thread].last().unwrap() + plus), order, Some(location))
-                    }
-                    Add(location, value, order) => (Access::Rmw(Rmw::Add, value), order, Some(location)),
-                    Cas(location, expected, new, order) => {
-                        let failure = if order == SeqCst { SeqCst } else { Relaxed };
-                        (Access::Cas { expected, new, failure }, order, Some(location))
-                    }
-                    Fence(order) => (Access::Fence, order, None),
-                    Lock(location) => (Access::Lock(1), Acquire, Some(location)),
-                    Unlock(location) => (Access::Rmw(Rmw::Swap, 0), Release, Some(location)),
-                    Decrement(location, _) => (Access::Decrement, Release, Some(location)),
-                },
+            let statement = threads[thread].next().filter(|_| begun[thread]);
+            let value = |value: &Value| threads[thread].sum(value);
+            let (access, order) = match statement {
+                None => (Access::Begin, Relaxed),
+                Some(Statement::Load(_, _, order)) => (Access::Load, (*order).into()),
+                Some(Statement::Store(_, stored, order)) => (Access::Store(value(stored)), (*order).into()),
+                Some(Statement::FetchAdd(_, _, added, order)) => {
+                    (Access::Rmw(Rmw::Add, value(added)), (*order).into())
+                }
+                Some(Statement::CompareExchange(_, _, expected, new, success, failure)) => {
+                    let (expected, new, failure) = (value(expected), value(new), (*failure).into());
+                    (Access::Cas { expected, new, failure }, (*success).into())
+                }
+                Some(Statement::Fence(order)) => (Access::Fence, (*order).into()),
+                Some(Statement::Lock(_)) => (Access::Lock(1), Acquire),
+                Some(Statement::Unlock(_)) => (Access::Rmw(Rmw::Swap, 0), Release),
+                Some(Statement::Drop(..)) => (Access::Decrement, Release),
+                Some(other) => unreachable!("the programs of these tests have no such statement: {other}"),
             };
+            let place = statement.and_then(Statement::location).map(index);
             let answer = search.request(&Request {
                 thread: thread as u16,
                 access,
                 order,
-                memory: location.map(|location| Location {
-                    address: 64 + location * 8,
+                memory: place.map(|place| Location {
+                    address: 64 + place * 8,
                     size: 8,
-                    value: (access != Access::Decrement).then_some(memory[location]),
+                    value: (access != Access::Decrement).then_some(memory[place]),
                 }),
                 follows: NONE,
             });
             match answer {
                 Answer::Done { id, read, write } => {
-                    if let Some(&Decrement(location, then)) =
-                        next[thread].checked_sub(1).map(|step| &program[thread][step])
-                    {
-                        memory[location] -= 1;
-                        match memory[location] {
-                            0 if then > 0 => {
-                                assert!(search.make_final_decrement(id));
-                                reads[thread].push(1);
-                            }
-                            0 => {}
-                            _ => next[thread] += then,
+                    if statement.is_some() {
+                        threads[thread].advance();
+                    }
+                    begun[thread] = true;
+                    if let Some(Statement::Drop(count, block)) = statement {
+                        let left = &mut memory[index(*count)];
+                        *left -= 1;
+                        if *left == 0 && !block.is_empty() {
+                            assert!(search.make_final_decrement(id));
+                            reads[thread].push(1);
+                            threads[thread].enter(block);
                         }
                     }
                     if access.reads() {
                         reads[thread].push(read);
+                        threads[thread].set(statement.and_then(Statement::target), read);
                     }
                     if let Some(value) = write {
-                        memory[location.unwrap()] = value;
+                        memory[place.unwrap()] = value;
                     }
-                    next[thread] += 1;
                 }
                 Answer::Blocked => {}
                 other => panic!("{other:?}"),
@@ -141,374 +171,229 @@ pub(crate) fn run(
     }
 }
 
-/// The initial memory: the reference counts.
-fn initial(program: &[Vec<Step>]) -> [u64; 8] {
-    let mut memory = [0; 8];
-    for step in program.iter().flatten() {
-        if let Decrement(location, _) = step {
-            memory[*location] += 1;
-        }
+/// Memory before the first step.
+pub(crate) fn initial(program: &Program) -> Memory<u64> {
+    let mut memory = [0; 26];
+    for location in program.locations() {
+        memory[index(location)] = program.initial_value(location).into();
     }
     memory
 }
 
 #[track_caller]
-fn counts(sc: u64, rc11: u64, program: &[Vec<Step>]) {
-    // The thread that goes on past the end of the graph must not matter.
+pub(crate) fn parse(text: &str) -> Program {
+    text.parse().unwrap_or_else(|problem| panic!("{text}: {problem}"))
+}
+
+/// The text of threads that differ by their number.
+pub(crate) fn numbered(count: u64, thread: impl Fn(u64) -> String) -> String {
+    (0..count).map(thread).collect::<Vec<_>>().join(" || ")
+}
+
+/// The text of identical threads.
+pub(crate) fn identical(count: u64, thread: &str) -> String {
+    numbered(count, |_| thread.to_owned())
+}
+
+#[track_caller]
+fn counts(sc: u64, rc11: u64, program: &str) {
+    let program = parse(program);
+    // Who goes on where the graph ends must not matter.
     for stay in [false, true] {
-        let count = |model| explore(model, program, false, stay).0;
+        let count = |model| explore(model, &program, false, stay).0;
         assert_eq!((count(Model::Sc), count(Model::Rc11)), (sc, rc11), "stay: {stay}");
     }
 }
 
-pub(crate) const X: usize = 0;
-pub(crate) const Y: usize = 1;
-const Z: usize = 2;
-
 #[test]
 fn store_buffering() {
-    let sb = |w, r| vec![vec![Write(X, 1, w), Read(Y, r)], vec![Write(Y, 1, w), Read(X, r)]];
-    counts(3, 4, &sb(Release, Acquire));
-    counts(3, 3, &sb(SeqCst, SeqCst));
-    let fences = [
-        vec![Write(X, 1, Relaxed), Fence(SeqCst), Read(Y, Relaxed)],
-        vec![Write(Y, 1, Relaxed), Fence(SeqCst), Read(X, Relaxed)],
-    ];
-    counts(3, 3, &fences);
-    let one_weaker =
-        [vec![Write(X, 1, SeqCst), Read(Y, SeqCst)], vec![Write(Y, 1, Release), Read(X, SeqCst)]];
-    counts(3, 4, &one_weaker);
-    let half = [
-        vec![Write(X, 1, SeqCst), Read(Y, SeqCst)],
-        vec![Write(Y, 1, Relaxed), Fence(SeqCst), Read(X, Relaxed)],
-    ];
-    counts(3, 3, &half);
+    counts(3, 4, "Wr(x,1); Ra y || Wr(y,1); Ra x");
+    counts(3, 3, "Ws(x,1); Rs y || Ws(y,1); Rs x");
+    counts(3, 3, "Wx(x,1); Fs; Rx y || Wx(y,1); Fs; Rx x");
+    counts(3, 4, "Ws(x,1); Rs y || Wr(y,1); Rs x");
+    counts(3, 3, "Ws(x,1); Rs y || Wx(y,1); Fs; Rx x");
 }
 
 #[test]
 fn message_passing_and_load_buffering() {
-    counts(
-        3,
-        3,
-        &[vec![Write(X, 1, Release), Write(Y, 1, Release)], vec![Read(Y, Acquire), Read(X, Acquire)]],
-    );
-    counts(
-        3,
-        4,
-        &[vec![Write(X, 1, Relaxed), Write(Y, 1, Relaxed)], vec![Read(Y, Relaxed), Read(X, Relaxed)]],
-    );
-    counts(
-        3,
-        3,
-        &[vec![Read(X, Relaxed), Write(Y, 1, Relaxed)], vec![Read(Y, Relaxed), Write(X, 1, Relaxed)]],
-    );
+    counts(3, 3, "Wr(x,1); Wr(y,1) || Ra y; Ra x");
+    counts(3, 4, "Wx(x,1); Wx(y,1) || Rx y; Rx x");
+    counts(3, 3, "Rx x; Wx(y,1) || Rx y; Wx(x,1)");
 }
 
 #[test]
 fn coherence() {
-    let w = Write;
-    counts(3, 4, &[vec![w(X, 1, Release), w(Y, 2, Release)], vec![w(Y, 1, Release), w(X, 2, Release)]]);
-    counts(3, 3, &[vec![w(X, 1, SeqCst), w(Y, 2, SeqCst)], vec![w(Y, 1, SeqCst), w(X, 2, SeqCst)]]);
-    counts(6, 6, &[vec![w(X, 1, Release), w(X, 2, Release)], vec![Read(X, Acquire), Read(X, Acquire)]]);
-    let rr = vec![Read(X, Acquire), Read(X, Acquire)];
-    counts(36, 36, &[vec![w(X, 1, Release)], vec![w(X, 2, Release)], rr.clone(), vec![Read(X, Acquire)]]);
-    counts(72, 72, &[vec![w(X, 1, Release)], vec![w(X, 2, Release)], rr.clone(), rr]);
-    let rrrr = vec![Read(X, Relaxed); 4];
-    let ws = |v| vec![w(X, v, Relaxed)];
-    counts(210, 210, &[ws(1), ws(2), ws(3), rrrr]);
+    counts(3, 4, "Wr(x,1); Wr(y,2) || Wr(y,1); Wr(x,2)");
+    counts(3, 3, "Ws(x,1); Ws(y,2) || Ws(y,1); Ws(x,2)");
+    counts(6, 6, "Wr(x,1); Wr(x,2) || Ra x; Ra x");
+    counts(36, 36, "Wr(x,1) || Wr(x,2) || Ra x; Ra x || Ra x");
+    counts(72, 72, "Wr(x,1) || Wr(x,2) || Ra x; Ra x || Ra x; Ra x");
+    counts(210, 210, "Wx(x,1) || Wx(x,2) || Wx(x,3) || Rx x; Rx x; Rx x; Rx x");
 }
 
 #[test]
 fn iriw_and_rwc() {
-    counts(
-        15,
-        16,
-        &[
-            vec![Write(X, 1, SeqCst)],
-            vec![Read(X, Acquire), Read(Y, SeqCst)],
-            vec![Read(Y, Acquire), Read(X, SeqCst)],
-            vec![Write(Y, 1, SeqCst)],
-        ],
-    );
-    counts(
-        7,
-        7,
-        &[
-            vec![Write(X, 1, Relaxed)],
-            vec![Read(X, Relaxed), Fence(SeqCst), Read(Y, Relaxed)],
-            vec![Write(Y, 1, Relaxed), Fence(SeqCst), Read(X, Relaxed)],
-        ],
-    );
-    counts(
-        7,
-        7,
-        &[
-            vec![Write(X, 1, Relaxed), Fence(SeqCst), Write(Y, 1, Relaxed)],
-            vec![Read(Y, Acquire), Write(Z, 1, Relaxed)],
-            vec![Write(Z, 2, Relaxed), Fence(SeqCst), Read(X, Relaxed)],
-        ],
-    );
+    counts(15, 16, "Ws(x,1) || Ra x; Rs y || Ra y; Rs x || Ws(y,1)");
+    counts(7, 7, "Wx(x,1) || Rx x; Fs; Rx y || Wx(y,1); Fs; Rx x");
+    counts(7, 7, "Wx(x,1); Fs; Wx(y,1) || Ra y; Wx(z,1) || Wx(z,2); Fs; Rx x");
 }
 
 #[test]
 fn read_modify_writes() {
     for (n, count) in [(2, 2), (3, 6), (4, 24), (5, 120)] {
-        let program = vec![vec![Add(X, 1, Relaxed)]; n];
-        counts(count, count, &program);
+        counts(count, count, &identical(n, "FAAx(x,1)"));
     }
     for (n, count) in [(2, 2), (3, 5), (4, 14), (5, 43), (6, 144), (7, 523)] {
-        let program: Vec<_> = (1..=n).map(|i| vec![Cas(X, i - 1, i, Relaxed)]).collect();
-        counts(count, count, &program);
+        counts(count, count, &numbered(n, |i| format!("CASx(x,{i},{})", i + 1)));
     }
     for (n, count) in [(2, 6), (3, 66), (4, 1200)] {
-        let program: Vec<_> = (0..n).map(|i| vec![Cas(X, 0, 1, Relaxed), Write(X, i + 3, Release)]).collect();
-        counts(count, count, &program);
+        counts(count, count, &numbered(n, |i| format!("CASx(x,0,1); Wr(x,{})", i + 3)));
     }
-    counts(
-        180,
-        180,
-        &[
-            vec![Add(X, 1, Acquire), Add(X, 1, Relaxed)],
-            vec![Add(X, 1, Relaxed), Add(X, 1, Relaxed)],
-            vec![Add(X, 1, Release)],
-            vec![Add(X, 1, Relaxed)],
-        ],
-    );
-    counts(
-        24,
-        24,
-        &[
-            vec![Write(X, 5, Relaxed)],
-            vec![Cas(X, 1, 2, Relaxed)],
-            vec![Add(X, 1, Relaxed)],
-            vec![Add(X, 1, Relaxed)],
-        ],
-    );
+    counts(180, 180, "FAAa(x,1); FAAx(x,1) || FAAx(x,1); FAAx(x,1) || FAAr(x,1) || FAAx(x,1)");
+    counts(24, 24, "Wx(x,5) || CASx(x,1,2) || FAAx(x,1) || FAAx(x,1)");
 }
 
 #[test]
 fn scaling_programs() {
     for (n, count) in [(2, 22), (3, 300)] {
-        let mut program = vec![vec![Write(X, 1, Release)]];
-        program.extend((0..n).map(|i| vec![Read(X, Relaxed), Write(X, i + 2, Release)]));
-        counts(count, count, &program);
+        let others = numbered(n, |i| format!("Rx x; Wr(x,{})", i + 2));
+        counts(count, count, &format!("Wr(x,1) || {others}"));
     }
-    let mut readers = vec![vec![Write(X, 1, Release)]];
-    readers.extend(vec![vec![Read(X, Acquire)]; 8]);
-    counts(256, 256, &readers);
+    counts(256, 256, &format!("Wr(x,1) || {}", identical(8, "Ra x")));
     for (n, sc, rc11) in [(1, 11, 11), (2, 140, 153), (3, 1698, 2258)] {
-        let first = (0..n).flat_map(|_| [Read(X, Acquire), Read(Y, Acquire), WriteLastPlus(X, 1, Release)]);
-        let second = (0..n).flat_map(|_| [Read(X, Acquire), Read(Y, Acquire), WriteLastPlus(Y, 1, Release)]);
-        let checker = vec![Read(X, Acquire), Read(Y, Acquire)];
-        counts(sc, rc11, &[first.collect(), second.collect(), checker]);
+        let times = |location| vec![format!("a=Ra x; b=Ra y; Wr({location},b+1)"); n].join("; ");
+        counts(sc, rc11, &format!("{} || {} || Ra x; Ra y", times('x'), times('y')));
     }
     for (n, sc, rc11) in [(1, 15, 16), (2, 130, 144), (3, 2028, 2304)] {
-        let mut program = vec![
-            vec![Write(X, 1, Release), Read(Y, Acquire), Read(X, Acquire)],
-            vec![Write(X, 2, Release), Read(Z, Acquire), Read(X, Acquire)],
-        ];
-        program.extend((0..n).map(|i| vec![Write(Y, i, Release), Write(Z, i, Release)]));
-        counts(sc, rc11, &program);
+        let writers = numbered(n, |i| format!("Wr(y,{i}); Wr(z,{i})"));
+        counts(sc, rc11, &format!("Wr(x,1); Ra y; Ra x || Wr(x,2); Ra z; Ra x || {writers}"));
     }
 }
 
 #[test]
 fn locks() {
     for (n, count) in [(2, 2), (3, 6), (4, 24), (5, 120), (6, 720)] {
-        let program = vec![vec![Lock(X), Add(Y, 1, Relaxed), Unlock(X)]; n];
-        counts(count, count, &program);
+        counts(count, count, &identical(n, "lock m; FAAx(x,1); unlock m"));
     }
-    counts(90, 90, &vec![vec![Lock(X), Unlock(X), Lock(X), Unlock(X)]; 3]);
-    counts(
-        4,
-        4,
-        &[
-            vec![Write(Y, 1, Relaxed), Lock(X), Unlock(X), Read(Z, Relaxed)],
-            vec![Write(Z, 1, Relaxed), Lock(X), Unlock(X), Read(Y, Relaxed)],
-        ],
-    );
+    counts(90, 90, &identical(3, "lock m; unlock m; lock m; unlock m"));
+    counts(4, 4, "Wx(x,1); lock m; unlock m; Rx y || Wx(y,1); lock m; unlock m; Rx x");
 }
 
 #[test]
 fn deadlocks_are_executions_too() {
-    let program =
-        [vec![Lock(X), Lock(Y), Unlock(Y), Unlock(X)], vec![Lock(Y), Lock(X), Unlock(X), Unlock(Y)]];
+    let program = parse("lock l; lock m; unlock m; unlock l || lock m; lock l; unlock l; unlock m");
     assert_eq!(explore(Model::Sc, &program, true, true).0, 3);
-    // The first thread keeps the lock.
-    assert_eq!(explore(Model::Rc11, &vec![vec![Lock(X)]; 4], true, true).0, 4);
+    // Whoever comes first keeps the lock.
+    assert_eq!(explore(Model::Rc11, &parse(&identical(4, "lock m")), true, true).0, 4);
 }
 
-/// The numbers of all interleavings that differ in reads-from or modification order: of those that end, and of those that
-/// deadlock.
-fn brute_force(program: &[Vec<Step>]) -> (usize, usize) {
-    /// For each location the latest write and its value, for each thread its next step, and for each event its source and its
-    /// predecessor in modification order.
-    #[derive(Clone, Default)]
-    struct World {
-        memory: [(u32, u64); 8],
-        next: Vec<usize>,
-        last: Vec<u64>,
+/// All interleavings, one by one: how many differ in what was read or in the order of writes, of those that end and of those
+/// in which threads wait for ever.
+fn brute_force(program: &Program) -> (usize, usize) {
+    /// For each location the number of the latest write and its value; what happened: for each event the write it read and
+    /// the one that it comes after.
+    #[derive(Clone)]
+    struct World<'a> {
+        memory: Memory<(u32, u64)>,
+        threads: Vec<Thread<'a>>,
         seen: Vec<Vec<(u32, u32)>>,
     }
     type Ends = BTreeSet<Vec<Vec<(u32, u32)>>>;
-    fn go(program: &[Vec<Step>], world: &World, ends: &mut [Ends; 2]) {
+    fn go(world: &World<'_>, ends: &mut [Ends; 2]) {
         let mut moved = false;
         let mut left = false;
-        for thread in 0..program.len() {
-            let Some(&step) = program[thread].get(world.next[thread]) else { continue };
+        for (thread, state) in world.threads.iter().enumerate() {
+            let Some(statement) = state.next() else { continue };
             left = true;
             let mut after = world.clone();
-            let name = ((thread as u32 + 1) << 16) | world.next[thread] as u32;
-            let (location, read, write) = match step {
-                Read(location, _) => (location, true, None),
-                Write(location, value, _) => (location, false, Some(value)),
-                WriteLastPlus(location, plus, _) => (location, false, Some(world.last[thread] + plus)),
-                Add(location, value, _) => (location, true, Some(world.memory[location].1 + value)),
-                Cas(location, expected, new, _) => {
-                    (location, true, (world.memory[location].1 == expected).then_some(new))
+            after.threads[thread].advance();
+            if let Statement::Drop(count, block) = statement {
+                let left = &mut after.memory[index(*count)].1;
+                *left -= 1;
+                let is_last = *left == 0 && !block.is_empty();
+                after.seen[thread].push((is_last.into(), 0));
+                if is_last {
+                    after.threads[thread].enter(block);
                 }
-                Fence(_) => (7, false, None),
-                Lock(location) if world.memory[location].1 != 0 => continue,
-                Lock(location) => (location, true, Some(1)),
-                Unlock(location) => (location, true, Some(0)),
-                Decrement(location, then) => {
-                    let left = world.memory[location].1 - 1;
-                    after.memory[location].1 = left;
-                    let is_last = left == 0 && then > 0;
-                    after.seen[thread].push((is_last.into(), 0));
-                    after.next[thread] += 1 + if left > 0 { then } else { 0 };
-                    moved = true;
-                    go(program, &after, ends);
-                    continue;
-                }
-            };
-            let (latest, value) = world.memory[location];
-            after.seen[thread]
-                .push((if read { latest } else { 0 }, if write.is_some() { latest } else { 0 }));
-            if read {
-                after.last[thread] = value;
+                moved = true;
+                go(&after, ends);
+                continue;
             }
-            if let Some(value) = write {
-                after.memory[location] = (name, value);
+            let at = statement.location().map_or((0, 0), |location| world.memory[index(location)]);
+            let Some((read, write)) = effect(state, statement, at.1) else { continue };
+            let name = ((thread as u32 + 1) << 16) | world.seen[thread].len() as u32;
+            after.seen[thread].push((if read { at.0 } else { 0 }, if write.is_some() { at.0 } else { 0 }));
+            after.threads[thread].set(statement.target(), at.1);
+            if let Some((value, location)) = write.zip(statement.location()) {
+                after.memory[index(location)] = (name, value);
             }
-            after.next[thread] += 1;
             moved = true;
-            go(program, &after, ends);
+            go(&after, ends);
         }
         if !moved {
             ends[usize::from(left)].insert(world.seen.clone());
         }
     }
     let mut ends = [BTreeSet::new(), BTreeSet::new()];
-    let world = World {
-        next: vec![0; program.len()],
-        last: vec![0; program.len()],
-        seen: vec![Vec::new(); program.len()],
-        memory: initial(program).map(|value| (0, value)),
-    };
-    go(program, &world, &mut ends);
+    let threads: Vec<Thread<'_>> = program.threads.iter().map(|thread| Thread::new(thread)).collect();
+    let seen = vec![Vec::new(); threads.len()];
+    go(&World { memory: initial(program).map(|value| (0, value)), threads, seen }, &mut ends);
     (ends[0].len(), ends[1].len())
 }
 
-/// Threads with random steps, locks among them.
-pub(crate) fn random_program(seed: u64, most_threads: usize) -> Vec<Vec<Step>> {
-    let mut rng = crate::rng::Rng::new(seed);
-    let threads = 2 + rng.below(most_threads - 1);
-    let most_steps = [5, 3, 2][threads - 2];
-    (0..threads)
-        .map(|_| {
-            let mut held = Vec::new();
-            let mut steps = Vec::new();
-            for _ in 0..1 + rng.below(most_steps) {
-                let location = rng.below(2);
-                let lock = 4 + rng.below(2);
-                steps.push(match rng.below(9) {
-                    0 | 1 => Read(location, SeqCst),
-                    2 | 3 => Write(location, 1 + rng.below(2) as u64, SeqCst),
-                    4 => Add(location, 1, SeqCst),
-                    5 => Cas(location, rng.below(2) as u64, 2, SeqCst),
-                    6 | 7 if !held.contains(&lock) => {
-                        held.push(lock);
-                        Lock(lock)
-                    }
-                    _ if !held.is_empty() => Unlock(held.remove(rng.below(held.len()))),
-                    _ => Read(location, SeqCst),
-                });
-            }
-            // Some threads keep their locks.
-            if rng.below(4) > 0 {
-                steps.extend(held.into_iter().map(Unlock));
-            }
-            steps
-        })
-        .collect()
+/// The effect of a step where its location holds this value: whether the step reads, and the value that it writes. None if
+/// the thread has to wait.
+pub(crate) fn effect(thread: &Thread<'_>, statement: &Statement, held: u64) -> Option<(bool, Option<u64>)> {
+    Some(match statement {
+        Statement::Load(..) => (true, None),
+        Statement::Store(_, value, _) => (false, Some(thread.sum(value))),
+        Statement::FetchAdd(_, _, value, _) => (true, Some(held + thread.sum(value))),
+        Statement::CompareExchange(_, _, expected, new, ..) => {
+            (true, (held == thread.sum(expected)).then(|| thread.sum(new)))
+        }
+        Statement::Fence(_) => (false, None),
+        Statement::Lock(_) if held != 0 => return None,
+        Statement::Lock(_) => (true, Some(1)),
+        Statement::Unlock(_) => (true, Some(0)),
+        other => unreachable!("the programs of these tests have no such statement: {other}"),
+    })
+}
+
+/// This many random programs, the same in each run.
+pub(crate) fn samples<S: Strategy>(programs: S, count: u64) -> impl Iterator<Item = S::Value> {
+    let mut runner = TestRunner::deterministic();
+    (0..count).map(move |_| programs.new_tree(&mut runner).expect("programs are not filtered").current())
+}
+
+/// The number of random programs; `RADDLE_CASES` asks for more.
+pub(crate) fn cases(default: u64) -> u64 {
+    std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
 #[test]
-fn the_thread_of_the_final_decrement_is_explored_and_no_other_order() {
+fn who_gives_up_the_last_handle_is_explored_and_nothing_else() {
     for n in 1..6 {
-        let program = vec![vec![Decrement(6, 1), Write(X, 1, Relaxed)]; n];
-        counts(n as u64, n as u64, &program);
-        let nothing_to_do = vec![vec![Write(X, 1, Relaxed), Decrement(6, 0)]; 1];
-        counts(1, 1, &nothing_to_do);
-        counts(1, 1, &vec![vec![Decrement(6, 0)]; n]);
+        counts(n, n, &identical(n, "drop h { Wx(x,1) }"));
+        counts(1, 1, "Wx(x,1); drop h");
+        counts(1, 1, &identical(n, "drop h"));
     }
-    // A thread that reads a write before another thread's decrement may make the final decrement, or not.
-    counts(
-        4,
-        4,
-        &[
-            vec![Write(X, 1, Release), Decrement(6, 1), Read(Y, Relaxed)],
-            vec![Read(X, Acquire), Decrement(6, 1), Read(Y, Relaxed)],
-        ],
-    );
-    // The thread of the final decrement sees the writes before the others.
-    let last_reads = [
-        vec![Write(X, 1, Relaxed), Decrement(6, 1), Read(X, Relaxed)],
-        vec![Decrement(6, 1), Read(X, Relaxed)],
-    ];
+    // Whoever reads what another wrote before it gave up its handle may still be the last, or not.
+    counts(4, 4, "Wr(x,1); drop h { Rx y } || Ra x; drop h { Rx y }");
+    // The last one sees what the others did.
+    let last_reads = parse("Wx(x,1); drop h { Rx x } || drop h { Rx x }");
     let (executions, outcomes) = explore(Model::Rc11, &last_reads, false, true);
     assert_eq!(executions, 2);
     assert_eq!(outcomes, BTreeSet::from([vec![vec![1, 1], vec![]], vec![vec![], vec![1, 1]]]));
 }
 
 #[test]
-fn random_programs_with_reference_counts_have_as_many_executions_as_their_interleavings() {
-    let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
-    for seed in 0..cases {
-        let mut rng = crate::rng::Rng::new(seed);
-        let threads = 2 + rng.below(2);
-        let visible = [rng.below(4) > 0, rng.below(4) > 0];
-        let program: Vec<Vec<Step>> = (0..threads)
-            .map(|_| {
-                let mut steps = Vec::new();
-                let mut handles = vec![0, 1];
-                for _ in 0..1 + rng.below(if threads == 3 { 3 } else { 5 }) {
-                    let location = rng.below(2);
-                    let access = |rng: &mut crate::rng::Rng| match rng.below(6) {
-                        0 | 1 => Read(location, SeqCst),
-                        2 | 3 => Write(location, 1 + rng.below(2) as u64, SeqCst),
-                        4 => Add(location, 1, SeqCst),
-                        _ => Cas(location, rng.below(2) as u64, 2, SeqCst),
-                    };
-                    match rng.below(5) {
-                        0 | 1 if !handles.is_empty() => {
-                            let handle = handles.remove(rng.below(handles.len()));
-                            let then = if visible[handle] { 1 + rng.below(2) } else { 0 };
-                            steps.push(Decrement(6 + handle, then));
-                            (0..then).for_each(|_| steps.push(access(&mut rng)));
-                        }
-                        _ => steps.push(access(&mut rng)),
-                    }
-                }
-                steps
-            })
-            .collect();
+fn random_programs_with_handles_have_as_many_executions_as_interleavings_tell_apart() {
+    for program in samples(dropping_programs(), cases(400)) {
         let (ended, _) = brute_force(&program);
         for stay in [false, true] {
             for model in [Model::Sc, Model::Rc11] {
                 let (executions, _) = explore(model, &program, false, stay);
-                assert_eq!(executions, ended as u64, "seed {seed}, {model:?}, stay {stay}: {program:?}");
+                assert_eq!(executions, ended as u64, "{model:?}, stay {stay}: {program}");
             }
         }
     }
@@ -517,13 +402,12 @@ fn random_programs_with_reference_counts_have_as_many_executions_as_their_interl
 /// A search that is saved and restored after every execution, or divided in two, makes the same executions.
 #[test]
 fn searches_can_be_saved_and_divided() {
-    for seed in 0..200 {
-        let program = random_program(seed, 3);
+    for program in samples(locking_programs(2..=3), 200) {
         for model in [Model::Sc, Model::Rc11] {
             let (executions, outcomes) = explore(model, &program, true, true);
             let mut seen = BTreeSet::new();
             let mut again = 0;
-            // Work items that are left.
+            // Others that are still to be done.
             let mut searches = vec![ModelChecker::new(model)];
             while let Some(mut search) = searches.pop() {
                 run(&mut search, &program, true, true, |search, reads| {
@@ -541,26 +425,20 @@ fn searches_can_be_saved_and_divided() {
                     *search = other;
                 });
             }
-            assert_eq!((again, &seen), (executions, &outcomes), "seed {seed}, {model:?}: {program:?}");
+            assert_eq!((again, &seen), (executions, &outcomes), "{model:?}: {program}");
         }
     }
 }
 
-/// Programs with random steps, locks among them, against all interleavings.
+/// Programs of random steps, locks among them, against all their interleavings.
 #[test]
 fn random_programs_have_as_many_executions_as_interleavings_tell_apart() {
-    let cases = std::env::var("RADDLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
-    for seed in 0..cases {
-        let program = random_program(seed, 3);
+    for program in samples(locking_programs(2..=3), cases(400)) {
         let (ended, stuck) = brute_force(&program);
         for stay in [false, true] {
             for model in [Model::Sc, Model::Rc11] {
                 let (executions, _) = explore(model, &program, true, stay);
-                assert_eq!(
-                    executions,
-                    (ended + stuck) as u64,
-                    "seed {seed}, {model:?}, stay {stay}: {program:?}"
-                );
+                assert_eq!(executions, (ended + stuck) as u64, "{model:?}, stay {stay}: {program}");
             }
         }
     }

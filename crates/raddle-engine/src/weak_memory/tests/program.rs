@@ -1,8 +1,10 @@
 //! Small programs without branches, run on the memory by a random scheduler, or executed in all ways that the axioms allow.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
-use proptest::collection::vec;
+use notation::Statement;
+use notation::random::straight_line_programs;
 use proptest::prelude::*;
 
 use super::axioms::{Event, Graph};
@@ -13,93 +15,76 @@ use crate::op::ThreadId;
 use crate::rng::Rng;
 use crate::weak_memory::{Access, Memory, Trust};
 
-/// One step of a thread. Every store writes a value of its own: the number of its step, from 1.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
-    Load {
-        location: usize,
-        order: Order,
-    },
-    Store {
-        location: usize,
-        order: Order,
-    },
-    Swap {
-        location: usize,
-        order: Order,
-    },
-    /// Expects the value that the step with this number (of all steps) stores, or the initial one.
-    Cas {
-        location: usize,
-        order: Order,
-        failure: Order,
-        expected: usize,
-    },
-    Fence {
-        order: Order,
-    },
-}
-
+/// A program without branches. Every store writes a value of its own: the number of its step, from 1.
 #[derive(Clone, Debug)]
-pub(super) struct Program(pub(super) Vec<Vec<Step>>);
+pub(super) struct Program(Vec<Vec<Statement>>);
 
 /// What each step read, and what each location holds at the end.
 pub(super) type Outcome = (Vec<Option<u128>>, Vec<u128>);
 
 pub(super) const LOCATIONS: usize = 2;
 
-impl Step {
-    pub(super) fn location(self) -> Option<usize> {
-        match self {
-            Step::Load { location, .. }
-            | Step::Store { location, .. }
-            | Step::Swap { location, .. }
-            | Step::Cas { location, .. } => Some(location),
-            Step::Fence { .. } => None,
+impl From<Ordering> for Order {
+    fn from(order: Ordering) -> Order {
+        match order {
+            Ordering::Relaxed => Relaxed,
+            Ordering::Acquire => Acquire,
+            Ordering::Release => Release,
+            Ordering::AcqRel => AcqRel,
+            _ => SeqCst,
         }
     }
+}
 
-    /// The event of the step if it reads a value, and whether it stores one.
-    fn event(self, thread: usize, read: u128, reads: usize) -> Event {
-        let location = self.location();
-        let event = |order, reads, writes| Event { thread: Some(thread), location, order, reads, writes };
-        match self {
-            Step::Load { order, .. } => event(order, Some(reads), false),
-            Step::Store { order, .. } => event(order, None, true),
-            Step::Swap { order, .. } => event(order, Some(reads), true),
-            Step::Cas { order, expected, .. } if read == expected as u128 => event(order, Some(reads), true),
-            Step::Cas { failure, .. } => event(failure, Some(reads), false),
-            Step::Fence { order } => event(order, None, false),
+impl From<notation::Program> for Program {
+    fn from(program: notation::Program) -> Program {
+        let mut threads = program.threads;
+        for (number, statement) in (1..).zip(threads.iter_mut().flatten()) {
+            if let Statement::Store(_, value, _)
+            | Statement::Swap(_, _, value, _)
+            | Statement::CompareExchange(_, _, _, value, ..) = statement
+            {
+                *value = number.into();
+            }
         }
+        Program(threads)
     }
+}
 
-    fn reads(self) -> bool {
-        matches!(self, Step::Load { .. } | Step::Swap { .. } | Step::Cas { .. })
+fn location(statement: &Statement) -> Option<usize> {
+    statement.location().map(|location| location as usize - 'x' as usize)
+}
+
+/// The event of a step if it reads a value, and whether it stores one.
+fn event(statement: &Statement, thread: usize, read: u128, reads: usize) -> Event {
+    let location = location(statement);
+    let event = |order: Ordering, reads, writes| {
+        let order = Order::from(order);
+        Event { thread: Some(thread), location, order, reads, writes }
+    };
+    match *statement {
+        Statement::Load(_, _, order) => event(order, Some(reads), false),
+        Statement::Store(_, _, order) => event(order, None, true),
+        Statement::Swap(_, _, _, order) => event(order, Some(reads), true),
+        Statement::CompareExchange(_, _, ref expected, _, order, _)
+            if read == u128::from(expected.constant) =>
+        {
+            event(order, Some(reads), true)
+        }
+        Statement::CompareExchange(.., failure) => event(failure, Some(reads), false),
+        Statement::Fence(order) => event(order, None, false),
+        _ => unreachable!("the programs of these tests have no such statement: {statement}"),
     }
 }
 
 impl Program {
     /// All programs of up to this many threads and steps a thread.
     pub(super) fn any(threads: usize, steps: usize) -> impl Strategy<Value = Program> {
-        let step = (0..10u8, 0..LOCATIONS, 0..5usize, 0..3usize, 0..4usize).prop_map(
-            |(kind, location, order, failure, expected)| match kind {
-                0..4 => Step::Load { location, order: [Relaxed, Acquire, SeqCst][order % 3] },
-                4..7 => Step::Store { location, order: [Relaxed, Release, SeqCst][order % 3] },
-                7 => Step::Swap { location, order: [Relaxed, Acquire, Release, AcqRel, SeqCst][order] },
-                8 => Step::Cas {
-                    location,
-                    order: [Relaxed, Acquire, Release, AcqRel, SeqCst][order],
-                    failure: [Relaxed, Acquire, SeqCst][failure],
-                    expected,
-                },
-                _ => Step::Fence { order: [Acquire, Release, AcqRel, SeqCst, SeqCst][order] },
-            },
-        );
-        vec(vec(step, 1..=steps), 2..=threads).prop_map(Program)
+        straight_line_programs(2..=threads, steps).prop_map(Program::from)
     }
 
-    fn steps(&self) -> impl Iterator<Item = (usize, Step)> {
-        self.0.iter().enumerate().flat_map(|(thread, steps)| steps.iter().map(move |&step| (thread, step)))
+    fn steps(&self) -> impl Iterator<Item = (usize, &Statement)> {
+        self.0.iter().enumerate().flat_map(|(thread, steps)| steps.iter().map(move |step| (thread, step)))
     }
 
     /// The number of a thread's first step among all.
@@ -122,15 +107,16 @@ impl Program {
                 break;
             }
             let thread = left[rng.below(left.len())];
-            let step = self.0[thread][done[thread]];
+            let step = &self.0[thread][done[thread]];
             let number = self.first(thread) + done[thread];
             done[thread] += 1;
             let value = number as u128 + 1;
-            let access = |location: usize, order| Access {
+            let at = location(step).unwrap_or(0);
+            let access = |order: Ordering| Access {
                 thread: id(thread),
-                location: memory_location(location),
-                order,
-                held: stored[location].last().unwrap().0,
+                location: memory_location(at),
+                order: order.into(),
+                held: stored[at].last().unwrap().0,
                 trust: Trust::Nothing,
             };
             let mut chosen = 0;
@@ -138,35 +124,34 @@ impl Program {
                 chosen = rng.below(ways);
                 chosen
             };
-            match step {
-                Step::Load { location, order } => {
-                    read[number] = Some(memory.load(access(location, order), choose))
-                }
-                Step::Store { location, order } => {
-                    let newest = memory.store(access(location, order), value, choose);
+            match *step {
+                Statement::Load(_, _, order) => read[number] = Some(memory.load(access(order), choose)),
+                Statement::Store(_, _, order) => {
+                    let newest = memory.store(access(order), value, choose);
                     assert_eq!(newest, chosen == 0);
-                    let order = &mut stored[location];
+                    let order = &mut stored[at];
                     // Before as many stores as chosen, and what was read and modified stays together.
-                    let positions = (1..order.len()).rev().filter(|&position| !order[position].1);
-                    let position = std::iter::once(order.len()).chain(positions).nth(chosen).unwrap();
-                    order.insert(position, (value, false));
+                    let places = (1..order.len()).rev().filter(|&place| !order[place].1);
+                    let place = std::iter::once(order.len()).chain(places).nth(chosen).unwrap();
+                    order.insert(place, (value, false));
                 }
-                Step::Swap { location, order } => {
-                    let access = access(location, order);
+                Statement::Swap(_, _, _, order) => {
+                    let access = access(order);
                     memory.rmw(access, value);
                     read[number] = Some(access.held);
-                    stored[location].push((value, true));
+                    stored[at].push((value, true));
                 }
-                Step::Cas { location, order, failure, expected } => {
-                    let expected = expected as u128;
-                    let access = access(location, order);
-                    let seen = memory.compare_exchange(access, failure, expected, value, choose);
+                Statement::CompareExchange(_, _, ref expected, _, order, failure) => {
+                    let expected = u128::from(expected.constant);
+                    let access = access(order);
+                    let seen = memory.compare_exchange(access, failure.into(), expected, value, choose);
                     if seen == expected {
-                        stored[location].push((value, true));
+                        stored[at].push((value, true));
                     }
                     read[number] = Some(seen);
                 }
-                Step::Fence { order } => memory.sync.fence(id(thread), order),
+                Statement::Fence(order) => memory.sync.fence(id(thread), order.into()),
+                _ => unreachable!("the programs of these tests have no such statement: {step}"),
             }
         }
         let held = stored.iter().map(|order| order.last().unwrap().0).collect();
@@ -193,8 +178,8 @@ impl Program {
         let mut events: Vec<Event> = (0..LOCATIONS).map(initial).collect();
         for (number, (thread, step)) in self.steps().enumerate() {
             let value = read[number].unwrap_or(0);
-            let source = step.location().map_or(0, |location| store_of(location, value));
-            events.push(step.event(thread, value, source));
+            let source = location(step).map_or(0, |location| store_of(location, value));
+            events.push(event(step, thread, value, source));
         }
         let modification = (0..LOCATIONS).map(|location| {
             let stores = stored[location].iter().map(|&value| store_of(location, value));
@@ -212,11 +197,11 @@ impl Program {
 
     fn assign_reads(&self, read: &mut Vec<Option<u128>>, number: usize, outcomes: &mut BTreeSet<Outcome>) {
         let Some((_, step)) = self.steps().nth(number) else { return self.assign_order(read, outcomes) };
-        if !step.reads() {
+        if step.target().is_none() {
             return self.assign_reads(read, number + 1, outcomes);
         }
         let sources = self.steps().enumerate().filter(|&(source, (_, other))| {
-            source != number && other.location() == step.location() && !matches!(other, Step::Load { .. })
+            source != number && other.location() == step.location() && !matches!(other, Statement::Load(..))
         });
         let values: Vec<u128> =
             std::iter::once(0).chain(sources.map(|(source, _)| source as u128 + 1)).collect();
@@ -227,21 +212,21 @@ impl Program {
     }
 
     fn assign_order(&self, read: &[Option<u128>], outcomes: &mut BTreeSet<Outcome>) {
-        let stores = |number: usize, step: Step| match step {
-            Step::Store { .. } | Step::Swap { .. } => true,
-            Step::Cas { expected, .. } => read[number] == Some(expected as u128),
+        let stores = |number: usize, step: &Statement| match step {
+            Statement::Store(..) | Statement::Swap(..) => true,
+            Statement::CompareExchange(_, _, expected, ..) => read[number] == Some(expected.constant.into()),
             _ => false,
         };
         let mut stored = vec![Vec::new(); LOCATIONS];
         for (number, (_, step)) in self.steps().enumerate() {
-            if let Some(location) = step.location().filter(|_| stores(number, step)) {
+            if let Some(location) = location(step).filter(|_| stores(number, step)) {
                 stored[location].push(number as u128 + 1);
             }
         }
         // What was read must have been stored.
         let known = |location: usize, value: u128| value == 0 || stored[location].contains(&value);
         let readable = self.steps().enumerate().all(|(number, (_, step))| {
-            step.location().zip(read[number]).is_none_or(|(location, value)| known(location, value))
+            location(step).zip(read[number]).is_none_or(|(location, value)| known(location, value))
         });
         if !readable {
             return;

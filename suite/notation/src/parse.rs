@@ -1,9 +1,9 @@
-//! Reads programs from text.
+//! The parser of the notation.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
-use crate::program::{Comparison, ORDERS, Place, Program, Register, Retry, Statement, Value};
+use crate::{Comparison, Location, ORDERS, Program, Register, Retry, Statement, Value};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -21,15 +21,15 @@ pub(crate) fn program(text: &str) -> Result<Program> {
     Ok(Program { initial, threads: threads.collect::<Result<_>>()? })
 }
 
-fn initial_values(text: &str) -> Result<BTreeMap<Place, u32>> {
+fn initial_values(text: &str) -> Result<BTreeMap<Location, u32>> {
     let values = text.split_whitespace().map(|assignment| {
-        let (place, value) = assignment.split_once('=')?;
-        Some((place.parse().ok()?, value.parse().ok()?))
+        let (location, value) = assignment.split_once('=')?;
+        Some((location.parse().ok()?, value.parse().ok()?))
     });
     values.collect::<Option<_>>().ok_or_else(|| format!("`{text}` is not like `x=1 y=2`"))
 }
 
-/// Registers are the letters that are not places by custom; those that the text assigns to are taken.
+/// Registers are the letters that are not locations by custom; those that the text assigns to are taken.
 fn unused_registers(text: &str) -> Vec<Register> {
     let taken = |register: &Register| text.contains(&format!("{register}="));
     ('a'..'s').rev().filter(|register| !taken(register)).collect()
@@ -69,6 +69,20 @@ impl Parser<'_> {
             self.expect("until ")?;
             let until = (self.letter()?, self.comparison()?, self.value()?);
             return Ok(Statement::Retry(Retry { times, body, until }));
+        }
+        if self.take("lock ") {
+            return Ok(Statement::Lock(self.letter()?));
+        }
+        if self.take("unlock ") {
+            return Ok(Statement::Unlock(self.letter()?));
+        }
+        if self.take("drop ") {
+            let location = self.letter()?;
+            let body = if self.rest.starts_with('{') { self.block()? } else { Vec::new() };
+            return Ok(Statement::Drop(location, body));
+        }
+        if self.take("op ") {
+            return Ok(Statement::Operation(self.block()?));
         }
         self.access()
     }
@@ -151,17 +165,17 @@ impl Parser<'_> {
         Err(self.expected("a statement"))
     }
 
-    /// `(place, value, …)`
-    fn arguments<const VALUES: usize>(&mut self) -> Result<(Place, [Value; VALUES])> {
+    /// `(location, value, …)`
+    fn arguments<const VALUES: usize>(&mut self) -> Result<(Location, [Value; VALUES])> {
         self.expect("(")?;
-        let place = self.letter()?;
+        let location = self.letter()?;
         let mut values = [const { Value { registers: Vec::new(), constant: 0 } }; VALUES];
         for value in &mut values {
             self.expect(",")?;
             *value = self.value()?;
         }
         self.expect(")")?;
-        Ok((place, values))
+        Ok((location, values))
     }
 
     fn value(&mut self) -> Result<Value> {
@@ -244,6 +258,7 @@ mod tests {
             "x=1 y=2: a=FAAq(x,1); b=SWPs(y,a+2); c=CASqx(z,0,b) || Wx(x,0)",
             "a=Rx x; assume a!=1; if a==1 { Wx(y,a) } else { b=Ra y; if b>2 { Fa } } || retry { a=Ra x } until a==3",
             "retry { a=Rx x; b=CASqa(x,a,a+1) } until b==a || retry 3 { a=Ra x } until a!=0",
+            "lock m; Wx(x,1); unlock m || drop h; drop g { a=Rx x } || op { a=FAAs(x,1) }; op {}",
         ] {
             assert_eq!(program(text).unwrap().to_string(), text);
         }
@@ -256,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_named() {
         for (text, problem) in [
             ("Wz(x,1)", "expected an order (x, a, r, q or s) at `z(x,1)`"),
             ("Wr(x)", "expected `,` at `)`"),
