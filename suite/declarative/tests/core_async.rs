@@ -406,6 +406,6 @@ fn a_call_that_waits_behind_another_without_need_is_a_lost_wake_up() {
         .blocking("acquire", |free: &mut usize, wanted: usize| {
             free.checked_sub(wanted).map(|left| *free = left)
         });
-    let failure = fails(fair().spec(spec), Kind::LostWakeUp);
+    let failure = fair().spec(spec).fails(Kind::LostWakeUp);
     assert!(failure.message.contains("acquire(1)"), "{}", failure.message);
 }
