@@ -305,7 +305,7 @@ impl Explorer {
                     Some(&class) => class,
                     None => *classes.entry(returned.clone()).or_insert(next),
                 };
-                ended.is_of_kind(class);
+                ended.set_outcome_class(class);
             }
             as_it_ended(ended)
         };
@@ -320,7 +320,7 @@ impl Explorer {
         );
         std::mem::forget(value.take());
         let Passed { report, seed, searches, left_out, suppressed } = result?;
-        let count = |class: usize| report.kinds.get(class).copied().filter(|&count| count > 0);
+        let count = |class: usize| report.outcome_counts.get(class).copied().filter(|&count| count > 0);
         let outcomes =
             classes.into_iter().filter_map(|(outcome, class)| Some((outcome, count(class)?))).collect();
         Ok(Report {

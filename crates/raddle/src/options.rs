@@ -59,7 +59,7 @@ pub(crate) struct Options {
     /// Whether the strategy is one of several that are tried.
     pub(crate) chosen_by_portfolio: bool,
     /// What an exhaustive search may take if it then comes to its end.
-    pub(crate) reach: Option<Effort>,
+    pub(crate) extended_effort: Option<Effort>,
 }
 
 impl Deref for Options {

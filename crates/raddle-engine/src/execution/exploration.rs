@@ -56,9 +56,11 @@ pub struct Limits {
     pub report_leaks: bool,
     /// Whether a thread that seems to spin runs on until its spinning is proven.
     pub prove_spins: bool,
-    /// Whether the exhaustive search follows the memory model strictly, also where no compiler does: failure orders of
-    /// compare-exchanges, and long sleeps that order nothing.
-    pub to_the_letter: bool,
+    /// Whether a compare-exchange that fails has the failure order of the program in an exhaustive search, also where every compiler
+    /// makes it sequentially consistent.
+    pub strict_cas_failure_order: bool,
+    /// Whether an exhaustive search explores executions in which other threads do nothing during a long sleep.
+    pub sleeps_order_nothing: bool,
     /// Whether memory that is unreachable and not freed at the end of an execution is a failure.
     pub check_leaks: bool,
     /// What happens to freed memory.

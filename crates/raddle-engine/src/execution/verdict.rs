@@ -49,9 +49,9 @@ impl EndedExecution<'_> {
     }
 
     /// Sets the outcome class of the execution, for callers that distinguish executions by their results.
-    /// [`SearchReport::kinds`](crate::SearchReport::kinds) counts the executions of each class. Equal results have one
+    /// [`SearchReport::outcome_counts`](crate::SearchReport::outcome_counts) counts the executions of each class. Equal results have one
     /// class in every process; the numbers are small and private to the process.
-    pub fn is_of_kind(&self, kind: usize) {
+    pub fn set_outcome_class(&self, kind: usize) {
         self.engine.execution.outcome_class.set(Some(kind));
     }
 

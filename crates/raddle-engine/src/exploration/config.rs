@@ -16,7 +16,7 @@ pub struct Config {
     pub budget: Option<Duration>,
     /// The larger effort granted to an exhaustive search that is estimated to finish within it. If the estimate is far
     /// beyond, the search ends at once.
-    pub reach: Option<Effort>,
+    pub extended_effort: Option<Effort>,
     /// Time limit of an execution.
     pub time_limit: Duration,
     /// Limit of events of an execution.
@@ -38,7 +38,7 @@ pub struct Config {
     /// Preemption bound of an exhaustive search.
     pub preemptions: Option<usize>,
     /// Whether an exhaustive search ends as soon as uninstrumented writes make it inconclusive.
-    pub only_if_sure: bool,
+    pub stop_when_inconclusive: bool,
     /// Whether each execution runs in a child process.
     pub fork: bool,
     /// Whether threads that can never run again after the closure's end are a failure.
@@ -46,9 +46,11 @@ pub struct Config {
     /// Whether a thread that seems to spin runs on until its spinning is proven, for callers that ask which threads had
     /// to wait.
     pub prove_spins: bool,
-    /// Whether the exhaustive search follows the memory model strictly, also where no compiler does: failure orders of
-    /// compare-exchanges, and long sleeps that order nothing.
-    pub to_the_letter: bool,
+    /// Whether a compare-exchange that fails has the failure order of the program in an exhaustive search, also where every compiler
+    /// makes it sequentially consistent.
+    pub strict_cas_failure_order: bool,
+    /// Whether an exhaustive search explores executions in which other threads do nothing during a long sleep.
+    pub sleeps_order_nothing: bool,
     /// Whether memory that is unreachable and not freed at the end of an execution is a failure.
     pub check_leaks: bool,
     /// Optional behaviour that is explored.

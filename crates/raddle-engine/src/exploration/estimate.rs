@@ -57,7 +57,7 @@ impl Search<'_> {
     /// extended.
     pub(super) fn wants_estimate(&self, due: u64, events: u64, is_half_spent: bool) -> bool {
         let Some(checker) = self.checker() else { return false };
-        let has_to_know = is_half_spent && self.config.reach.is_some() && due == FIRST;
+        let has_to_know = is_half_spent && self.config.extended_effort.is_some() && due == FIRST;
         has_to_know || (events >= due && due <= LAST && !checker.is_well_estimated())
     }
 
@@ -81,8 +81,8 @@ impl Search<'_> {
             if made.executions > 0 {
                 self.checker()?.probe_completed();
             }
-            if std::mem::take(&mut made.anew) {
-                (report.executions, report.blocked, report.anew) = (0, 0, true);
+            if std::mem::take(&mut made.restarted) {
+                (report.executions, report.blocked, report.restarted) = (0, 0, true);
             }
         }
         report.executions += u64::from(failure.is_some());
@@ -98,8 +98,8 @@ impl Search<'_> {
     /// The prospect of the search, which has made `executions`.
     pub(super) fn prospect(&self, executions: u64, elapsed: Duration) -> Prospect {
         let estimate = self.checker().and_then(|checker| checker.estimate());
-        match (self.config.reach, estimate) {
-            (Some(reach), Some(estimate)) => reach.prospect(estimate, executions, elapsed),
+        match (self.config.extended_effort, estimate) {
+            (Some(effort), Some(estimate)) => effort.prospect(estimate, executions, elapsed),
             _ => Prospect::Unsure,
         }
     }

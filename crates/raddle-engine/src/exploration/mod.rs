@@ -83,7 +83,7 @@ impl Search<'_> {
         let begin = Instant::now();
         self.outcome_counts = OutcomeCounts::new(self.config.workers > 1);
         let mut report = self.run_to_end(begin, body, judge);
-        report.kinds = self.outcome_counts.counts().to_vec();
+        report.outcome_counts = self.outcome_counts.counts().to_vec();
         report.elapsed = begin.elapsed();
         report
     }

@@ -21,9 +21,9 @@ pub struct SearchReport {
     /// The estimated number of executions, if the exhaustive search took long enough for an estimate.
     pub estimate: Option<u64>,
     /// Whether the exhaustive search saw uninstrumented writes, so that its result is inconclusive.
-    pub unsure: bool,
+    pub inconclusive: bool,
     /// Whether the exhaustive search restarted, so that earlier processes' counts are void.
-    pub anew: bool,
+    pub restarted: bool,
     /// Whether the strategy has explored all that it can reach.
     pub complete: bool,
     /// The same, whatever was left out. Set by the caller, who decides about completeness.
@@ -37,7 +37,7 @@ pub struct SearchReport {
     /// Context switches of all executions in this process.
     pub switches: u64,
     /// Executions by outcome class.
-    pub kinds: Vec<u64>,
+    pub outcome_counts: Vec<u64>,
     /// Elapsed time.
     pub elapsed: Duration,
     /// The first failure.

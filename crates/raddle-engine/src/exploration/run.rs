@@ -115,7 +115,7 @@ impl Search<'_> {
                 Discarded::Blocked => report.blocked += 1,
                 Discarded::Restart => {
                     self.outcome_counts.clear();
-                    (report.executions, report.blocked, report.anew) = (0, 0, true);
+                    (report.executions, report.blocked, report.restarted) = (0, 0, true);
                 }
             }
             return None;
@@ -245,7 +245,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
     fn effort(&self) -> Effort {
         let config = self.search.config;
         let first = Effort { executions: config.executions, time: config.budget };
-        config.reach.filter(|_| self.is_extended).unwrap_or(first)
+        config.extended_effort.filter(|_| self.is_extended).unwrap_or(first)
     }
 
     /// Estimates the size of the search. Breaks if an execution fails, or if the end is far.
@@ -300,9 +300,9 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             return Break(());
         }
         search.count_outcome();
-        let is_unsure =
-            search.config.only_if_sure && search.checker().is_some_and(|c| c.saw_uninstrumented_writes());
-        if is_unsure { Break(()) } else { Continue(()) }
+        let is_inconclusive = search.config.stop_when_inconclusive
+            && search.checker().is_some_and(|c| c.saw_uninstrumented_writes());
+        if is_inconclusive { Break(()) } else { Continue(()) }
     }
 
     /// Shares the rest of the search with other processes, if it may be shared and is worth it. Breaks if this process
@@ -343,7 +343,7 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         let exploration = unsafe { &(*search.engine).exploration };
         report.left_out = exploration.left_out;
         if let Some(checker) = &exploration.checker {
-            report.unsure = checker.saw_uninstrumented_writes();
+            report.inconclusive = checker.saw_uninstrumented_writes();
             report.exceeded = checker.graphs_beyond_bound();
             if checker.has_unproven_spins() {
                 report.left_out.add(Reason::YieldingLoops);

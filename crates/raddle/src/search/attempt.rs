@@ -127,7 +127,7 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
          happens after one of them was joined and before another was; make such threads outside of `symmetric`"
     );
     if may_give_up(options) {
-        return report.unsure
+        return report.inconclusive
             || matches!(outcome, Some(Unsupported { .. } | Diverged { .. } | Endless | TimeLimit));
     }
     assert!(
@@ -136,7 +136,7 @@ pub(crate) fn gives_up(options: &Options, report: &SearchReport) -> bool {
          atomics of different sizes or of 128 bits, or uses `membarrier`; use another strategy"
     );
     assert!(
-        !(report.unsure && matches!(outcome, Some(Deadlock | Livelock))),
+        !(report.inconclusive && matches!(outcome, Some(Deadlock | Livelock))),
         "raddle: threads wait for ever, but code that is not instrumented wrote to memory that they wait for, so that strategy \
          `exhaustive` cannot tell whether that is so; use another strategy"
     );

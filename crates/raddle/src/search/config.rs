@@ -48,7 +48,7 @@ pub(crate) fn config(options: &Options, exploration: &Exploration) -> Config {
     Config {
         executions,
         budget,
-        reach: options.reach,
+        extended_effort: options.extended_effort,
         // Under a debugger, time passes for other reasons.
         time_limit: if options.backend == Backend::Threads { Duration::MAX } else { options.time_limit },
         max_steps: options.max_steps,
@@ -72,11 +72,12 @@ pub(crate) fn config(options: &Options, exploration: &Exploration) -> Config {
             None => options.strategy == Strategy::Exhaustive,
         },
         preemptions: options.preemptions,
-        only_if_sure: may_give_up(options),
+        stop_when_inconclusive: may_give_up(options),
         fork: options.isolation == Isolation::Fork,
         report_leaks: !options.allow_leaked_threads,
         prove_spins: false,
-        to_the_letter: !options.chosen_by_portfolio,
+        strict_cas_failure_order: !options.chosen_by_portfolio,
+        sleeps_order_nothing: !options.chosen_by_portfolio,
         allocation: policy(allocation),
         signal_stack_flag: signal_stack_flag().filter(|_| owned),
         memory: match memory {

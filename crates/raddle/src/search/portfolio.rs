@@ -70,7 +70,7 @@ fn explore_as<F>(
         let Searched { summary, report, failure } = search(&next);
         portfolio.made(&summary, &report);
         if summary.is_exhaustive() && summary.preemptions.is_none() && exhaustive.is_none() {
-            exhaustive = Some(report.kinds.clone());
+            exhaustive = Some(report.outcome_counts.clone());
         }
         add(&mut all, &report);
         searches.push(summary);
@@ -83,7 +83,7 @@ fn explore_as<F>(
     all.exhausted = portfolio.ended || all.complete;
     all.left_out = portfolio.left_out;
     if let Some(exhaustive) = exhaustive.filter(|_| all.complete)
-        && has_more(&all.kinds, &exhaustive)
+        && has_more(&all.outcome_counts, &exhaustive)
     {
         all.complete = false;
         say(
@@ -103,8 +103,8 @@ fn add(all: &mut SearchReport, report: &SearchReport) {
     all.exceeded += report.exceeded;
     all.steps += report.steps;
     all.switches += report.switches;
-    all.kinds.resize(all.kinds.len().max(report.kinds.len()), 0);
-    all.kinds.iter_mut().zip(&report.kinds).for_each(|(all, count)| *all += count);
+    all.outcome_counts.resize(all.outcome_counts.len().max(report.outcome_counts.len()), 0);
+    all.outcome_counts.iter_mut().zip(&report.outcome_counts).for_each(|(all, count)| *all += count);
 }
 
 /// Whether there are executions of an outcome class of which the others have none.
@@ -181,7 +181,7 @@ impl Portfolio {
             let part = |whole: u128| whole * u128::from(phase.share) / u128::from(phase.share + rest);
             let executions = (part(self.executions.into()) as u64).clamp(1, phase.most);
             let budget = time_left.map(|left| Duration::from_nanos(part(left.as_nanos()) as u64));
-            let reach =
+            let extended =
                 Effort { executions: self.executions / 3 * 2, time: time_left.map(|left| left / 3 * 2) };
             let strategy = (phase.strategy)();
             let exhaustive = strategy == Strategy::Exhaustive;
@@ -216,7 +216,7 @@ impl Portfolio {
                 values,
                 chosen_by_portfolio: true,
                 // A search that the phase bounds is worth its share, exhausted or not.
-                reach: Some(reach).filter(|_| exhaustive && phase.preemptions.is_none()),
+                extended_effort: Some(extended).filter(|_| exhaustive && phase.preemptions.is_none()),
                 suppressed: options.suppressed.clone(),
             });
         }
@@ -409,7 +409,7 @@ mod tests {
     /// A search whose executions have these outcome classes.
     fn searched(options: &Options, complete: bool, kinds: &[u64]) -> Searched<()> {
         let executions = kinds.iter().sum();
-        let report = SearchReport { executions, complete, kinds: kinds.to_vec(), ..SearchReport::default() };
+        let report = SearchReport { executions, complete, outcome_counts: kinds.to_vec(), ..SearchReport::default() };
         Searched::new(options, report, false, None)
     }
 

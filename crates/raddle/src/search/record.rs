@@ -52,7 +52,7 @@ fn line(options: &Options, report: &SearchReport) -> String {
         failure => format!(
             "{search}: {executions} executions, {blocked} blocked, {exceeded} exceeded, {steps} events, {switches} switches, \
              complete {complete}, outcomes {:?}, left out {:?}{}",
-            report.kinds,
+            report.outcome_counts,
             report.left_out.iter().map(|reason| reason as u8).collect::<Vec<_>>(),
             failure.unwrap_or_default()
         ),

@@ -96,7 +96,7 @@ impl Saved {
 
     /// Adds what was counted before, and writes down what is left to do, or that nothing is.
     pub(crate) fn end(&self, search: &Search<'_>, report: &mut SearchReport) {
-        if !report.anew {
+        if !report.restarted {
             report.executions += self.executions;
             report.blocked += self.blocked;
             report.failure.iter_mut().for_each(|found| found.execution += self.executions);

@@ -49,7 +49,7 @@ struct Shared {
     steps: AtomicU64,
     switches: AtomicU64,
     exceeded: AtomicU64,
-    unsure: AtomicBool,
+    inconclusive: AtomicBool,
     left_out: AtomicU32,
     /// Whether some process left work items unexplored.
     incomplete: AtomicBool,
@@ -169,7 +169,7 @@ impl WorkerPool {
         shared.steps.fetch_add(report.steps, SeqCst);
         shared.switches.fetch_add(report.switches, SeqCst);
         shared.exceeded.fetch_add(report.exceeded, SeqCst);
-        shared.unsure.fetch_or(report.unsure, SeqCst);
+        shared.inconclusive.fetch_or(report.inconclusive, SeqCst);
         shared.left_out.fetch_or(report.left_out.bits(), SeqCst);
         shared.incomplete.fetch_or(!report.complete, SeqCst);
         if let Some(found) = &report.failure
@@ -193,7 +193,7 @@ impl WorkerPool {
         report.steps = shared.steps.load(SeqCst);
         report.switches = shared.switches.load(SeqCst);
         report.exceeded = shared.exceeded.load(SeqCst);
-        report.unsure = shared.unsure.load(SeqCst);
+        report.inconclusive = shared.inconclusive.load(SeqCst);
         report.left_out = LeftOut::from_bits(shared.left_out.load(SeqCst));
         report.complete = !shared.incomplete.load(SeqCst);
         let refinement = Refinement::from_word(shared.refinement.load(SeqCst));

@@ -69,7 +69,7 @@ impl Semantics for GraphDriven {
     /// consistent if the success is, because compilers implement it so on every machine.
     #[inline]
     fn exchange_orders(engine: &Engine, [success, failure]: [Order; 2]) -> [Order; 2] {
-        match success == Order::SeqCst && !engine.exploration.limits.to_the_letter {
+        match success == Order::SeqCst && !engine.exploration.limits.strict_cas_failure_order {
             true => [success; 2],
             false => [success, failure],
         }
@@ -195,7 +195,7 @@ impl Semantics for GraphDriven {
         let me = engine.current_id();
         let ns = deadline.saturating_sub(engine.time());
         let is_long = !engine.execution.clock.may_delay_for(ns);
-        if !engine.exploration.limits.to_the_letter && engine.execution.alive > 1 && is_long {
+        if !engine.exploration.limits.sleeps_order_nothing && engine.execution.alive > 1 && is_long {
             engine.stop(Outcome::Unsupported { thread: me });
         }
         engine.execution.clock.has_waited(me, deadline);
