@@ -7,7 +7,7 @@
 //!
 //! The tests of [`PACKAGES`] run once for each of [`SEARCHES`], with a fixed seed, one worker and a number of executions, whatever they
 //! ask for themselves. So their own assertions do not count here: `cargo xtask test` is there for those. A line of the
-//! record is what one search came to: executions, events, outcomes, and the schedule of the failure (`raddle/src/record.rs`).
+//! record is what one search came to: executions, events, outcomes, and the schedule of the failure (`raddle/src/search/record.rs`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
