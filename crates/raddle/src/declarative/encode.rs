@@ -6,7 +6,53 @@ use super::history::{Log, Note, Progress, Step};
 use super::model::{CallId, Input, ObjectModel, Output};
 use super::scenario::Plan;
 use super::subject::Subject;
-use super::verify::{Learnt, Order};
+
+/// The order of steps of different threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// A step that ended before another began comes before it.
+    RealTime,
+    /// None: only steps of one thread, and the parts of the plan, are ordered.
+    Program,
+    /// A step whose end happens before the beginning of another comes before it. Without clocks in the log, the order is that of
+    /// [`Program`](Order::Program).
+    HappensBefore,
+}
+
+/// The calls of a plan, in the terms of the model.
+#[derive(Default)]
+pub(super) struct PlanCalls {
+    /// The number of each call in the model.
+    ids: Vec<CallId>,
+    /// The operation of each call.
+    operations: Vec<usize>,
+    /// Whether a call may wait by design.
+    wait: bool,
+    /// Whether a call is one of a future.
+    pub(super) has_futures: bool,
+}
+
+impl PlanCalls {
+    pub(super) fn of(plan: &Plan, subject: &Subject, model: &ObjectModel<'_>) -> PlanCalls {
+        let ids: Vec<CallId> = plan.calls().map(|invocation| model.call(invocation)).collect();
+        let operations: Vec<usize> = plan.calls().map(|invocation| invocation.operation).collect();
+        PlanCalls {
+            wait: operations.iter().any(|&operation| subject.operations[operation].may_suspend()),
+            has_futures: ids.iter().any(|&call| model.is_future(call)),
+            ids,
+            operations,
+        }
+    }
+}
+
+/// The plan whose executions are encoded.
+#[derive(Clone, Copy)]
+pub(super) struct Encoding<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) plan: &'a Plan,
+    pub(super) model: &'a ObjectModel<'a>,
+    pub(super) calls: &'a PlanCalls,
+}
 
 /// The steps of an execution of a plan.
 #[derive(Default)]
@@ -41,13 +87,6 @@ impl TimedStep {
     }
 }
 
-/// The calls of the plan, by their numbers in the model.
-#[derive(Clone, Copy)]
-pub(super) struct Calls<'a> {
-    pub(super) model: &'a ObjectModel<'a>,
-    pub(super) ids: &'a [CallId],
-}
-
 /// A history for the checker, and the step that each of its operations stands for; none for the end of the execution.
 pub(super) struct Encoded {
     pub(super) history: History<Input, Output>,
@@ -56,11 +95,11 @@ pub(super) struct Encoded {
 
 impl Steps {
     /// Takes the steps from the log of an execution of the plan.
-    pub(super) fn read(&mut self, subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) {
+    pub(super) fn read(&mut self, of: Encoding<'_>, log: &Log) {
         let Steps { steps, open, waiting } = self;
         steps.clear();
         open.clear();
-        open.resize(learnt.calls.len(), None);
+        open.resize(of.calls.ids.len(), None);
         let mut time = 0;
         let mut last_ended = false;
         for (number, note) in log.notes.iter().enumerate() {
@@ -77,7 +116,7 @@ impl Steps {
                     steps.push(TimedStep { call: *call, step: *step, begun: time, ended: None, notes });
                 }
                 Note::Ended(call, answer) => {
-                    let output = learnt.model.result(learnt.operations[*call], answer);
+                    let output = of.model.result(of.calls.operations[*call], answer);
                     if let Some(step) = open[*call].take() {
                         steps[step].ended = Some((time, output));
                         steps[step].notes.1 = Some(number);
@@ -88,8 +127,8 @@ impl Steps {
         // Logs that differ only in the order of beginnings have the same key.
         steps.sort_by_key(|step| step.call);
         waiting.clear();
-        if learnt.waits {
-            waiting.extend(waiting_calls(subject, learnt, plan, log));
+        if of.calls.wait {
+            waiting.extend(waiting_calls(of, log));
         }
     }
 
@@ -137,8 +176,7 @@ impl Steps {
     /// another operation may resume the call before the call has noticed that it would have to wait.
     pub(super) fn history(
         &self,
-        calls: Calls<'_>,
-        plan: &Plan,
+        of: Encoding<'_>,
         halves: bool,
         is_unknown: impl Fn(usize) -> bool,
     ) -> Encoded {
@@ -150,11 +188,11 @@ impl Steps {
             {
                 continue;
             }
-            let (id, ticket) = (calls.ids[step.call], step.call as u32);
+            let (id, ticket) = (of.calls.ids[step.call], step.call as u32);
             let input = Input::Step { call: id, ticket, step: step.step };
             // Begins and ends alternate within one unit of time: begins first.
             let call = u64::from(step.begun) * 2;
-            let process = plan.thread_of(step.call).map_or(0, |thread| thread as u64 + 1);
+            let process = of.plan.thread_of(step.call).map_or(0, |thread| thread as u64 + 1);
             let returned = step.ended.filter(|_| !is_unknown(step.call));
             let outcome = match returned {
                 Some((ended, output)) => Outcome::Returned { output, at: u64::from(ended) * 2 + 1 },
@@ -162,7 +200,7 @@ impl Steps {
             };
             if let Some((ended, Output::Result(result))) = returned
                 && halves
-                && calls.model.is_future(id)
+                && of.model.is_future(id)
             {
                 let at = u64::from(ended) * 2 + 1;
                 let first = Outcome::Returned { output: Output::Eventually(result), at };
@@ -180,14 +218,8 @@ impl Steps {
     }
 
     /// The history, and after it an operation by which the specification confirms that these calls have to wait.
-    pub(super) fn history_at_rest(
-        &self,
-        calls: Calls<'_>,
-        plan: &Plan,
-        halves: bool,
-        waiting: &[WaitingCall],
-    ) -> Encoded {
-        let mut encoded = self.history(calls, plan, halves, |_| false);
+    pub(super) fn history_at_rest(&self, of: Encoding<'_>, halves: bool, waiting: &[WaitingCall]) -> Encoded {
+        let mut encoded = self.history(of, halves, |_| false);
         if !waiting.is_empty() {
             let history = &mut encoded.history;
             let end = history.operations().iter().filter_map(Operation::returned_at).max().unwrap_or(0) + 1;
@@ -227,10 +259,10 @@ impl Steps {
 }
 
 /// The calls that wait when nothing can happen any more.
-fn waiting_calls(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log) -> Vec<WaitingCall> {
-    let may_wait = |operation: usize| subject.operations[operation].may_suspend();
-    let progress = log.progress(plan.len());
-    let calls = plan.calls().zip(progress).enumerate();
+fn waiting_calls(of: Encoding<'_>, log: &Log) -> Vec<WaitingCall> {
+    let may_wait = |operation: usize| of.subject.operations[operation].may_suspend();
+    let progress = log.progress(of.plan.len());
+    let calls = of.plan.calls().zip(progress).enumerate();
     calls
         .filter_map(|(call, (invocation, progress))| {
             let requested = match progress {
@@ -238,7 +270,7 @@ fn waiting_calls(subject: &Subject, learnt: &Learnt<'_>, plan: &Plan, log: &Log)
                 Progress::Within if may_wait(invocation.operation) => false,
                 _ => return None,
             };
-            Some((learnt.calls[call], call as u32, requested))
+            Some((of.calls.ids[call], call as u32, requested))
         })
         .collect()
 }

@@ -6,11 +6,12 @@ use raddle_engine::happens_before::Model;
 use raddle_engine::{Config, Discarded, EndedExecution, Outcome};
 use raddle_report::Kind;
 
+use super::encode::Order;
 use super::history::{Log, Progress};
 use super::quiet::quietly;
 use super::scenario::Plan;
 use super::subject::Subject;
-use super::verify::{Order, Verdict, Verification};
+use super::verify::{Verdict, Verification};
 use crate::explain;
 
 /// The progress guarantees that a test asks for.

@@ -3,11 +3,10 @@
 use raddle_check::verdict::{Verdict as Checked, Violation};
 use raddle_check::{Checker, Contract, History, Model};
 
-use super::encode::{Calls, Steps};
+use super::encode::{Encoding, Order, Steps};
 use super::history::Log;
 use super::model::{Input, ObjectModel, Output, Position};
 use super::scenario::Plan;
-use super::verify::{Learnt, Order};
 
 /// The number of operations of an order that are shown: the last ones.
 const MOST_SHOWN: usize = 12;
@@ -15,24 +14,22 @@ const MOST_SHOWN: usize = 12;
 /// The reasons why the history breaks the contract, line by line.
 pub(super) fn reasons(
     contract: Contract,
-    learnt: &mut Learnt<'_>,
-    plan: &Plan,
+    of: Encoding<'_>,
     log: &Log,
     steps: &Steps,
     order: Order,
 ) -> Vec<String> {
-    let calls = Calls { model: &learnt.model, ids: &learnt.calls };
-    let encoded = steps.history_at_rest(calls, plan, false, &steps.waiting);
+    let encoded = steps.history_at_rest(of, false, &steps.waiting);
     let history = &encoded.history;
     let checker = Checker::new().contract(contract).search_only();
     let report = match order {
-        Order::RealTime => checker.check(history, &learnt.model),
+        Order::RealTime => checker.check(history, of.model),
         Order::Program | Order::HappensBefore => {
-            checker.check_partial_order(history, &learnt.model, steps.before(&encoded, log, order))
+            checker.check_partial_order(history, of.model, steps.before(&encoded, log, order))
         }
     };
     let Checked::Violation(violation) = report.verdict() else { return Vec::new() };
-    lines(&learnt.model, plan, history, violation)
+    lines(of.model, of.plan, history, violation)
 }
 
 fn lines(

@@ -1,4 +1,4 @@
-//! A whole test: which scenarios are tried, in which order, with how much effort, and what becomes of a failure.
+//! The run of a test: its scenarios in order, the effort for each, and the minimisation of a failure.
 
 use std::cell::RefCell;
 use std::panic::Location;
@@ -32,7 +32,7 @@ use crate::search::config::override_by_environment;
 use crate::search::exploration::Exploration;
 use crate::{build, replay};
 
-/// Everything that a test says.
+/// The definition of a test.
 pub(crate) struct Definition {
     pub(crate) subject: Subject,
     pub(crate) spec: SpecOf,
@@ -48,13 +48,13 @@ pub(crate) struct Definition {
     pub(crate) minimize: bool,
 }
 
-/// Makes the specification of a subject; the error says what does not go together.
+/// Constructs the specification of a subject. The error is a sentence about what does not fit.
 type SpecOf = Box<dyn FnOnce(&Subject) -> Result<Box<dyn Specification>, String>>;
 
-/// Scenarios that are made up if nothing else is said.
+/// The number of generated scenarios, unless the test chooses another.
 const ITERATIONS: usize = 100;
 
-/// Runs a test. `keep` says whether a failing scenario is kept for the next time.
+/// Runs a test. With `keep`, a failing scenario is saved and tried first the next time.
 pub(crate) fn run(
     mut definition: Definition,
     at: &'static Location<'static>,
@@ -123,7 +123,7 @@ pub(crate) fn run(
     result
 }
 
-/// Once a process: under plain `cargo test`, there is nothing to control threads by.
+/// Warns, once in a process, that plain `cargo test` cannot control threads.
 fn say_stress_only() {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
@@ -132,7 +132,7 @@ fn say_stress_only() {
     });
 }
 
-/// Whether failures of these kinds may be the same one. Of threads that do not return, stress cannot say more.
+/// Whether failures of these kinds may have one cause. Real threads that do not return may be deadlocked or spinning.
 fn same_class(found: Kind, stressed: Kind) -> bool {
     match stressed {
         Kind::TimeLimit => matches!(found, Kind::Deadlock | Kind::Livelock | Kind::TimeLimit),
@@ -143,20 +143,20 @@ fn same_class(found: Kind, stressed: Kind) -> bool {
 struct Runner<'d> {
     definition: &'d Definition,
     machine: Machine<'d>,
-    /// What is known about executions on real threads: other memory than the engine's.
+    /// The verifier of executions on real threads, which does not use the engine's memory.
     stressed: Verification<'d>,
-    /// Threads are left that never end.
+    /// Whether threads are left that never end.
     stuck: bool,
     begin: Instant,
 }
 
-/// How long a scenario is stressed beside model checking.
+/// The time for which a scenario is stressed after model checking.
 const BESIDE: Duration = Duration::from_millis(20);
 
-/// How long a scenario is stressed by itself.
+/// The time for which a scenario is stressed without model checking.
 const ALONE: Duration = Duration::from_millis(200);
 
-/// How long the scenario of a failure on real threads is made smaller.
+/// The time for minimising the scenario of a failure on real threads.
 const MINIMISING: Duration = Duration::from_secs(5);
 
 impl Runner<'_> {
@@ -204,7 +204,7 @@ impl Runner<'_> {
         Ok(coverage)
     }
 
-    /// Whether the budget is spent, or what model checking may take of it if stress is to follow.
+    /// Whether the budget is spent, or the part of it that model checking may take before stress follows.
     fn is_out_of_time(&self, model_checking: bool) -> bool {
         let Some(budget) = self.machine.options.budget else { return false };
         let share = if model_checking && self.definition.mode == Mode::Both { 0.8 } else { 1.0 };
@@ -249,7 +249,7 @@ impl Runner<'_> {
         stressed
     }
 
-    /// Real threads on one core take turns, as virtual ones do with more control.
+    /// Whether a scenario is stressed. On one core, real threads take turns, and virtual threads do that with more control.
     fn stresses(&self, plan: &Plan) -> bool {
         let parallel = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         let wanted = match self.definition.mode {
@@ -260,7 +260,7 @@ impl Runner<'_> {
         wanted && !self.stuck && stress::is_possible(&self.definition.subject, plan)
     }
 
-    /// Beside model checking, stress is an addition, the more so where that was complete; by itself, it is all there is.
+    /// The effort for stressing a scenario: less after model checking, least after complete model checking.
     fn stress_effort(&self, complete: bool) -> Effort {
         let most = match (self.model_checks(), complete) {
             (true, true) => BESIDE / 4,
@@ -271,7 +271,8 @@ impl Runner<'_> {
         Effort { executions: self.definition.executions, time: Some(time) }
     }
 
-    /// What failed on real threads is searched for on virtual ones, which can tell how it came about.
+    /// The report of a failure on real threads. Virtual threads search for the same failure first, because their executions can be
+    /// explained.
     fn fail_stressed(&mut self, plan: Plan, failure: StressFailure) -> Box<Failure> {
         if self.model_checks() {
             let effort = Effort { executions: 4 * self.definition.executions.max(10_000), time: None };
@@ -300,12 +301,12 @@ impl Runner<'_> {
         Box::new(failure)
     }
 
-    /// Without instrumentation, virtual threads would not be interrupted where it matters.
+    /// Whether scenarios are model checked. Without instrumentation, atomic accesses are no scheduling points.
     fn model_checks(&self) -> bool {
         self.definition.mode != Mode::Stress && GLOBAL.instrumented.get()
     }
 
-    /// Makes a failure small and says all about it.
+    /// Minimises a failure and reports it.
     fn fail(&self, plan: Plan, failing: FailingExecution) -> Box<Failure> {
         let kind = failing.kind;
         // What fails in a large scenario after some executions should fail in a small one after not many more.
@@ -332,8 +333,7 @@ impl Runner<'_> {
         Box::new(failure)
     }
 
-    /// What was found among execution graphs is searched for among interleavings with few changes of thread, which are easier to
-    /// follow.
+    /// The same failure as an interleaving with few switches, which is easier to read than one of an execution graph.
     fn as_interleaving(&self, plan: &Plan, failing: FailingExecution) -> FailingExecution {
         if failing.options.strategy != Strategy::Exhaustive || failing.options.memory() != Memory::Sc {
             return failing;

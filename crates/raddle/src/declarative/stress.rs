@@ -1,10 +1,10 @@
-//! Executions of a plan on real threads, many in a row: no control, but real timing and real memory.
+//! Executions of a plan on real threads: without control, but with real timing and real memory.
 //!
 //! A worker for each thread of the plan makes its calls on one object after the other; a barrier before each lets them begin
 //! together. Logs are collected in batches and verified by the thread that asked.
 //!
-//! Half of the executions use a clock that all threads share, which tells the real-time order of calls. It also orders
-//! memory accesses between calls, so the other half goes without, and is only held to the order within threads.
+//! Half of the executions use a clock that all threads share and that records the real-time order of calls. The clock also orders
+//! memory accesses between calls, so the other half goes without a clock, and is verified by the order within threads only.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,13 +18,14 @@ use std::time::{Duration, Instant};
 use raddle_engine::exploration::Effort;
 use raddle_report::failure::Kind;
 
+use super::encode::Order;
 use super::history::{Log, Note};
 use super::perform::{Bell, Stage, perform};
 use super::quiet::quietly;
 use super::scenario::{Invocation, Plan};
 use super::subject::{Object, Subject};
 use super::value::Answer;
-use super::verify::{Order, Verdict, Verification};
+use super::verify::{Verdict, Verification};
 
 /// The result of stressing a plan.
 #[derive(Debug, Default)]
@@ -45,10 +46,10 @@ pub(crate) struct StressFailure {
     pub(crate) execution: u64,
 }
 
-/// Executions between two verifications.
+/// The number of executions between two verifications.
 const BATCH: usize = 64;
 
-/// Whether the plan can be stressed: of a thread that blocks, nobody could tell whether it should.
+/// Whether the plan can be stressed. Nothing shows whether a real thread that blocks does so rightly.
 pub(crate) fn is_possible(subject: &Subject, plan: &Plan) -> bool {
     plan.calls().all(|call| {
         let operation = &subject.operations[call.operation];
@@ -131,7 +132,7 @@ fn judge(
     }
 }
 
-/// What one thread noted in one execution, and when.
+/// The notes of one thread in one execution, with their times.
 type Stamped = Vec<(u64, Note)>;
 
 /// The threads of a plan.
@@ -148,7 +149,7 @@ struct Batch {
     rests: Vec<Arc<Rest>>,
     clock: AtomicU64,
     timed: bool,
-    /// What the worker that makes the objects and ends with them has to say, by execution.
+    /// The notes of the worker that makes the objects and calls the init and the post part, by execution.
     ends: OnceLock<Vec<End>>,
 }
 
@@ -224,7 +225,7 @@ impl Workers {
     }
 }
 
-/// What one worker does for a batch; its log of each execution.
+/// The work of one worker for a batch. Returns its log of each execution.
 fn work(subject: &Subject, plan: &Plan, number: usize, batch: &Batch) -> Vec<Stamped> {
     let mut ends: Vec<End> = Vec::new();
     if number == 0 {
@@ -291,7 +292,7 @@ fn said(payload: Box<dyn std::any::Any + Send>) -> String {
     Answer::of(Err(payload)).text()
 }
 
-/// Waits until all have come.
+/// Waits until all threads have arrived.
 fn meet(arrived: &AtomicUsize, all: usize) {
     arrived.fetch_add(1, SeqCst);
     let mut spins = 0u32;
@@ -342,7 +343,7 @@ struct Rest {
     /// Threads that have ended: whether they are rung makes no difference.
     gone: Vec<AtomicBool>,
     ended: AtomicUsize,
-    /// It has been seen that nothing will happen any more.
+    /// Whether a thread has seen that nothing will happen any more.
     is_final: AtomicBool,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use raddle_check::Contract;
 
+use super::encode::Order;
 use super::generation::{Generation, Size};
 use super::history::{Log, Note, Step};
 use super::minimise::minimise;
@@ -17,7 +18,7 @@ use super::scenario::{Invocation, Plan};
 use super::spec::sequential::Sequential;
 use super::subject::Subject;
 use super::value::Answer;
-use super::verify::{Order, Verdict, Verification};
+use super::verify::{Verdict, Verification};
 use super::{Operation, Test};
 use crate::generate;
 

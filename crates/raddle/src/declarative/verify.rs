@@ -9,9 +9,9 @@ use raddle_check::{Contract, Verifier};
 use raddle_report::failure::Kind;
 use rustc_hash::FxHashMap;
 
-use super::encode::{Calls, Encoded, Steps, WaitingCall};
+use super::encode::{Encoded, Encoding, Order, PlanCalls, Steps, WaitingCall};
 use super::history::{Log, Note};
-use super::model::{CallId, ObjectModel};
+use super::model::ObjectModel;
 use super::reasons::reasons;
 use super::scenario::Plan;
 use super::spec::Specification;
@@ -32,32 +32,16 @@ pub(crate) struct Verification<'d> {
 }
 
 /// Everything that earlier executions have shown.
-pub(super) struct Learnt<'d> {
-    pub(super) model: ObjectModel<'d>,
+struct Learnt<'d> {
+    model: ObjectModel<'d>,
     verifier: Verifier<ObjectModel<'d>>,
     /// The verdicts on histories of the plan, by their keys.
     known: FxHashMap<Box<[u32]>, Verdict>,
     key: Vec<u32>,
     plan: u64,
-    pub(super) calls: Vec<CallId>,
-    /// The operation of each call.
-    pub(super) operations: Vec<usize>,
-    /// Whether a call may wait by design.
-    pub(super) waits: bool,
+    calls: PlanCalls,
     /// The steps of the latest execution: their memory is used again.
     steps: Steps,
-}
-
-/// The order of steps of different threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// A step that ended before another began comes before it.
-    RealTime,
-    /// None: only steps of one thread, and the parts of the plan, are ordered.
-    Program,
-    /// A step whose end happens before the beginning of another comes before it. Without clocks in the log, the order is that of
-    /// [`Program`](Order::Program).
-    HappensBefore,
 }
 
 /// The verdict on a history.
@@ -135,7 +119,7 @@ impl<'d> Verification<'d> {
         let (subject, contract) = (self.subject, self.contract);
         let learnt = self.learn(plan);
         let mut steps = std::mem::take(&mut learnt.steps);
-        steps.read(subject, learnt, plan, log);
+        steps.read(learnt.encoding(subject, plan), log);
         steps.write_key(&mut learnt.key, log, order);
         if let Some(&verdict) = learnt.known.get(learnt.key.as_slice()) {
             learnt.steps = steps;
@@ -143,7 +127,7 @@ impl<'d> Verification<'d> {
             self.remembered += 1;
             return verdict;
         }
-        let verdict = decide(contract, learnt, plan, log, &steps, order);
+        let verdict = learnt.decide(subject, contract, plan, log, &steps, order);
         learnt.steps = steps;
         learnt.model.forget_values();
         if learnt.known.len() < MOST_KNOWN {
@@ -159,8 +143,9 @@ impl<'d> Verification<'d> {
         let (subject, contract) = (self.subject, self.contract);
         let learnt = self.learn(plan);
         let mut steps = Steps::default();
-        steps.read(subject, learnt, plan, log);
-        let reasons = reasons(contract, learnt, plan, log, &steps, order);
+        let encoding = learnt.encoding(subject, plan);
+        steps.read(encoding, log);
+        let reasons = reasons(contract, encoding, log, &steps, order);
         learnt.model.forget_values();
         reasons
     }
@@ -181,74 +166,76 @@ impl<'d> Verification<'d> {
                 known: FxHashMap::default(),
                 key: Vec::new(),
                 plan: 0,
-                calls: Vec::new(),
-                operations: Vec::new(),
-                waits: false,
+                calls: PlanCalls::default(),
                 steps: Steps::default(),
             }
         });
         if learnt.plan != number {
             learnt.plan = number;
             learnt.known.clear();
-            learnt.calls = plan.calls().map(|invocation| learnt.model.call(invocation)).collect();
-            learnt.operations = plan.calls().map(|invocation| invocation.operation).collect();
-            learnt.waits =
-                learnt.operations.iter().any(|&operation| subject.operations[operation].may_suspend());
+            learnt.calls = PlanCalls::of(plan, subject, &learnt.model);
         }
         learnt
     }
 }
 
-/// The verdict on a history that is not known yet.
-fn decide(
-    contract: Contract,
-    learnt: &mut Learnt<'_>,
-    plan: &Plan,
-    log: &Log,
-    steps: &Steps,
-    order: Order,
-) -> Verdict {
-    let panicked = |call: usize| {
-        log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
-    };
-    let first_panic = (0..plan.len()).find(|&call| panicked(call));
-    if contract == Contract::Anything {
-        // Anything but a panic.
-        return first_panic.map_or(Verdict::Right, Verdict::Panicked);
+impl Learnt<'_> {
+    fn encoding<'a>(&'a self, subject: &'a Subject, plan: &'a Plan) -> Encoding<'a> {
+        Encoding { subject, plan, model: &self.model, calls: &self.calls }
     }
-    let mut is_right = |encoded: &Encoded| {
-        let verdict = match order {
-            Order::RealTime => learnt.verifier.verify(&encoded.history),
-            Order::Program | Order::HappensBefore => {
-                learnt.verifier.verify_partial_order(&encoded.history, steps.before(encoded, log, order))
-            }
+
+    /// The verdict on a history that is not known yet.
+    fn decide(
+        &mut self,
+        subject: &Subject,
+        contract: Contract,
+        plan: &Plan,
+        log: &Log,
+        steps: &Steps,
+        order: Order,
+    ) -> Verdict {
+        let panicked = |call: usize| {
+            log.notes.iter().any(|note| matches!(note, Note::Ended(c, Answer::Panicked(_)) if *c == call))
         };
-        // The verifier has no limits, so it always has an answer.
-        verdict != Ok(false)
-    };
-    let calls = Calls { model: &learnt.model, ids: &learnt.calls };
-    if is_right(&steps.history_at_rest(calls, plan, false, &steps.waiting)) {
-        return Verdict::Right;
-    }
-    // Halves explain more histories, and take longer.
-    let halves = learnt.calls.iter().any(|&call| learnt.model.is_future(call));
-    if halves && is_right(&steps.history_at_rest(calls, plan, true, &steps.waiting)) {
-        return Verdict::Right;
-    }
-    if let Some(first) = steps.waiting.first()
-        && is_right(&steps.history(calls, plan, halves, |_| false))
-    {
-        // Not every call that waits could go on. If each may wait in some order, but not all in the same one, any is to blame.
-        let mut could_go_on = |call: &&WaitingCall| {
-            !is_right(&steps.history_at_rest(calls, plan, halves, std::slice::from_ref(*call)))
+        let first_panic = (0..plan.len()).find(|&call| panicked(call));
+        if contract == Contract::Anything {
+            // Anything but a panic.
+            return first_panic.map_or(Verdict::Right, Verdict::Panicked);
+        }
+        let mut is_right = |encoded: &Encoded| {
+            let verdict = match order {
+                Order::RealTime => self.verifier.verify(&encoded.history),
+                Order::Program | Order::HappensBefore => {
+                    self.verifier.verify_partial_order(&encoded.history, steps.before(encoded, log, order))
+                }
+            };
+            // The verifier has no limits, so it always has an answer.
+            verdict != Ok(false)
         };
-        let &(_, ticket, _) = steps.waiting.iter().find(&mut could_go_on).unwrap_or(first);
-        return Verdict::LostWakeUp(ticket as usize);
+        let of = Encoding { subject, plan, model: &self.model, calls: &self.calls };
+        if is_right(&steps.history_at_rest(of, false, &steps.waiting)) {
+            return Verdict::Right;
+        }
+        // Halves explain more histories, and take longer.
+        let halves = of.calls.has_futures;
+        if halves && is_right(&steps.history_at_rest(of, true, &steps.waiting)) {
+            return Verdict::Right;
+        }
+        if let Some(first) = steps.waiting.first()
+            && is_right(&steps.history(of, halves, |_| false))
+        {
+            // Not every call that waits could go on. If each may wait in some order, but not all in the same one, any is to blame.
+            let mut could_go_on = |call: &&WaitingCall| {
+                !is_right(&steps.history_at_rest(of, halves, std::slice::from_ref(*call)))
+            };
+            let &(_, ticket, _) = steps.waiting.iter().find(&mut could_go_on).unwrap_or(first);
+            return Verdict::LostWakeUp(ticket as usize);
+        }
+        if let Some(first) = first_panic
+            && is_right(&steps.history(of, halves, panicked))
+        {
+            return Verdict::Panicked(first);
+        }
+        Verdict::Incorrect
     }
-    if let Some(first) = first_panic
-        && is_right(&steps.history(calls, plan, halves, panicked))
-    {
-        return Verdict::Panicked(first);
-    }
-    Verdict::Incorrect
 }

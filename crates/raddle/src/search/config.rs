@@ -126,11 +126,6 @@ pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_eng
     }
 }
 
-/// Extra behaviours in the spelling of `RADDLE_ALSO`.
-pub(crate) fn list(also: &[Also]) -> String {
-    also.iter().map(Also::to_string).collect::<Vec<_>>().join(",")
-}
-
 fn policy(allocation: Allocation) -> Policy {
     match allocation {
         Allocation::Quarantine => Policy::Quarantine,

@@ -7,9 +7,7 @@ use raddle_engine::platform::global::PROBE;
 use raddle_report::failure::FoundBy;
 
 use crate::build;
-use crate::options::{Allocation, Memory, Options};
-
-use super::config::list;
+use crate::options::{Allocation, Also, Memory, Options};
 
 /// A call of [`Explorer::run`](crate::Explorer::run) or [`Test::run`](crate::Test::run).
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +44,11 @@ impl Exploration {
             also: Some(list(&options.also)).filter(|also| !also.is_empty()),
         }
     }
+}
+
+/// Extra behaviours in the spelling of `RADDLE_ALSO`.
+fn list(also: &[Also]) -> String {
+    also.iter().map(Also::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Finds out how the calling crate was built, if this function is inlined there: from a generic function, which is compiled with

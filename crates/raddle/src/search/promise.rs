@@ -1,9 +1,9 @@
-//! What a test promises to `cargo raddle`, which watches it from outside: to be heard of again.
+//! The test's promise to `cargo raddle` that the next progress line comes within a given time.
 //!
-//! A search ends by itself when its time is over, and an execution when its is. But the process may hang where neither can be looked at,
-//! such as in a lock of the C library that an execution left locked. So the test says, on the pipe of its progress, within which
-//! time it will be heard of again; every line that it writes begins that time anew. If nothing is heard, `cargo raddle` asks where the
-//! process stands ([`tell`]) and ends it.
+//! A search ends when its budget is spent, and an execution when its time limit is reached. But the process may hang where neither is
+//! checked, for example in a lock of the C library that an execution left locked. So the test writes to the progress pipe how long
+//! `cargo raddle` may have to wait for the next line; each line restarts that time. If no line comes, `cargo raddle` asks the process
+//! for its call stack ([`print_stack`]) and ends it.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,24 +17,24 @@ use raddle_reflect::Program;
 
 use super::progress::write_line;
 
-/// Beyond the time that an execution may take.
+/// The time beyond the time limit of an execution.
 const SLACK: Duration = Duration::from_secs(60);
-/// For making a report: the execution is recorded, and its addresses are looked up.
+/// The time for a report: the execution is recorded, and its addresses are looked up.
 const REPORTING: Duration = Duration::from_secs(600);
 
-/// A promise, until this is dropped.
+/// A promise. Dropping it ends it.
 #[must_use = "the promise ends when this is dropped"]
 pub(crate) struct Promise;
 
 impl Promise {
-    /// To be heard of again while a search runs. An execution may take its time twice and a half: it goes on fairly after the first.
+    /// The promise while a search runs. An execution may take two and a half times its time limit: it goes on fairly after the first.
     pub(crate) fn to_search(config: &Config) -> Promise {
-        GLOBAL.tell_stack.set(Some(tell));
+        GLOBAL.tell_stack.set(Some(print_stack));
         say(config.time_limit.saturating_mul(3).saturating_add(SLACK));
         Promise
     }
 
-    /// To have made a report.
+    /// The promise while a report is made.
     pub(crate) fn extend(&self) {
         say(REPORTING);
     }
@@ -51,8 +51,8 @@ fn say(time: Duration) {
     write_line(&format!("promise\t{milliseconds}"));
 }
 
-/// Prints where the exploring thread stands: first the addresses, because looking them up may hang, too.
-fn tell(stack: &[usize]) {
+/// Prints the call stack of the exploring thread. The addresses come first, because looking them up may hang, too.
+fn print_stack(stack: &[usize]) {
     let own = stack.iter().map(|&at| at.wrapping_sub(GLOBAL.text_start.get()));
     let addresses: Vec<String> = own.map(|offset| format!("{offset:x}")).collect();
     print(&format!("raddle: the process hangs; it stands at text+ {}\n", addresses.join(" ")));
@@ -64,7 +64,7 @@ fn tell(stack: &[usize]) {
     }
 }
 
-/// Past all locks.
+/// Prints without taking a lock.
 fn print(text: &str) {
     // SAFETY: standard error is not closed here.
     let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });

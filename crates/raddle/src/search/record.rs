@@ -1,7 +1,7 @@
 //! A record of every search that a process makes, by which two versions of the engine are compared (`cargo xtask regression`).
 //!
-//! `RADDLE_RECORD` names a file; each search appends a line to it: the test, the number of the search within the process, the
-//! strategy, and whatever a change of the engine that is none of semantics must leave as it was.
+//! `RADDLE_RECORD` names a file. Each search appends a line to it: the test, the number of the search within the process, the
+//! strategy, and everything that must not change unless the semantics of the engine does.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,7 +12,7 @@ use raddle_report::failure::Schedule;
 
 use crate::options::Options;
 
-/// Appends what a search came to, if a record is asked for.
+/// Appends the result of a search, if a record is asked for.
 pub(crate) fn search(options: &Options, report: &SearchReport) {
     static SEARCHES: AtomicU32 = AtomicU32::new(0);
     let Some(path) = std::env::var_os("RADDLE_RECORD") else { return };

@@ -1,9 +1,9 @@
-//! Exhaustive searches that go on in a later process.
+//! Exhaustive searches that a later process continues.
 //!
-//! When such a search ends before it is complete, all that it has still to do is written to a file beside the failure files: a
-//! few lines that say whose it is, an empty one, and then 64-bit numbers, little-endian: how many executions and blocked ones
-//! were counted, and what [`Search::save`](raddle_engine::Search::save) says. The file goes when the search is complete or has
-//! found a failure.
+//! A search that ends before it is exhausted writes its work list to a file beside the failure files. The file has a header of text
+//! that identifies the search, an empty line, and 64-bit little-endian numbers: the executions and the blocked executions counted so
+//! far, and the state of [`Search::save`](raddle_engine::Search::save). The file is removed when the search is exhausted
+//! or has found a failure.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use raddle_engine::{Search, SearchReport};
 use raddle_reflect::Program;
 
+use super::completeness::is_exhausted;
 use super::exploration::Exploration;
 use crate::build;
 use crate::options::Options;
@@ -23,13 +24,13 @@ pub(crate) struct Saved {
     path: PathBuf,
     build: String,
     search: String,
-    /// What was counted before.
+    /// The counts of earlier processes.
     executions: u64,
     blocked: u64,
 }
 
 impl Saved {
-    /// The file of a search, if it is to be resumed. From then on, everything lies at the same addresses in every process.
+    /// The file of a search that is to be resumed. Fixes the addresses of the process, because the state contains addresses.
     pub(crate) fn of(
         options: &Options,
         &Exploration { at, number, owned, .. }: &Exploration,
@@ -62,7 +63,7 @@ impl Saved {
         Some(Saved { path, build, search, executions: 0, blocked: 0 })
     }
 
-    /// Lets a search go on where an earlier process left it, if one did.
+    /// Continues the search of an earlier process, if there is one.
     ///
     /// # Panics
     /// If the file is not of this search.
@@ -94,15 +95,15 @@ impl Saved {
         }
     }
 
-    /// Adds what was counted before, and writes down what is left to do, or that nothing is.
+    /// Adds the counts of earlier processes, and saves the search, unless nothing is left to do.
     pub(crate) fn end(&self, search: &Search<'_>, report: &mut SearchReport) {
         if !report.restarted {
             report.executions += self.executions;
             report.blocked += self.blocked;
             report.failure.iter_mut().for_each(|found| found.execution += self.executions);
         }
-        if report.complete || report.failure.is_some() {
-            // There may be none.
+        if is_exhausted(report, false) || report.failure.is_some() {
+            // The file may not exist.
             let _ = fs::remove_file(&self.path);
             return;
         }

@@ -4,12 +4,13 @@
 use proptest::prelude::*;
 use raddle_check::Contract;
 
+use crate::declarative::encode::Order;
 use crate::declarative::history::{Log, Note, Step};
 use crate::declarative::scenario::{Invocation, Plan};
 use crate::declarative::spec::{Spec, Specification};
 use crate::declarative::subject::Subject;
 use crate::declarative::value::Answer;
-use crate::declarative::verify::{Order, Verdict, Verification};
+use crate::declarative::verify::{Verdict, Verification};
 use crate::declarative::{Operation, Test};
 use crate::generate;
 
