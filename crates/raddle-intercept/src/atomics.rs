@@ -140,7 +140,7 @@ macro_rules! atomics {
                     use super::*;
 
                     unsafe extern "C" fn rmw(place: *mut $int, operand: $int, order: u32, pc: usize, fp: usize) -> $int {
-                        // SAFETY: instrumented code modifies this place.
+                        // SAFETY: instrumented code modifies this location.
                         unsafe {
                             match engine_of_virtual_thread() {
                                 Some(engine) => {
@@ -270,7 +270,7 @@ mod bits128 {
         ($($name:ident = $op:ident),*) => {$(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name(place: *mut u128, operand: u128, order: u32) -> u128 {
-                // SAFETY: instrumented code modifies this place.
+                // SAFETY: instrumented code modifies this location.
                 unsafe {
                     match engine_of_virtual_thread() {
                         Some(engine) => {
@@ -309,7 +309,7 @@ mod bits128 {
 
     unsafe fn native_compare_exchange(place: *mut u128, expected: u128, new: u128) -> u128 {
         let (low, high): (u64, u64);
-        // SAFETY: the place is 16 bytes, aligned, and writable; every x86-64 machine that instrumented code with 128-bit
+        // SAFETY: the location is 16 bytes, aligned, and writable; every x86-64 machine that instrumented code with 128-bit
         // atomics was compiled for has the instruction. rbx is reserved by the compiler and exchanged by hand.
         unsafe {
             std::arch::asm!(

@@ -243,7 +243,7 @@ mod tests {
         clock.follow_event(0, 9, 3);
         clock.follow_thread(1, 0);
         assert_eq!(times(&clock), [10, 10, 10]);
-        // Time passes for all when nobody can go on.
+        // Time passes for all when no thread can go on.
         clock.sleep(1, begin + 20);
         assert!(clock.jump(|thread| assert_eq!(thread, 1)));
         assert_eq!(times(&clock), [20, 20, 20]);

@@ -73,10 +73,10 @@ pub(crate) fn engine() -> *mut Engine {
 /// Sets the engine of the process. The engine must outlive its use, up to the next call.
 pub(crate) fn set_engine(engine: *mut Engine) {
     GLOBAL.engine.set(engine.cast());
-    // SAFETY: the address is not read here.
     let current = if engine.is_null() {
         &raw const NO_THREAD
     } else {
+        // SAFETY: the address is not read here.
         unsafe { &raw const (*engine).execution.current }
     };
     GLOBAL.current.set(current);

@@ -80,7 +80,7 @@ mod tests {
     use std::thread;
 
     struct Shared(Cell<u32>);
-    // SAFETY: accessed by whoever has the turn.
+    // SAFETY: accessed by the thread that has the turn.
     unsafe impl Sync for Shared {}
 
     #[test]

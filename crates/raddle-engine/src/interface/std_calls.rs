@@ -8,6 +8,7 @@ use crate::semantics::{dispatch, enter};
 /// The current thread is about to call a function of std, whose code up to the system call is one step. Returns the
 /// result if the call is not needed, because the exhaustive search takes the steps one by one.
 ///
+/// # Safety
 /// As for [`super::fence`], and the pointers of the call must be valid for their objects.
 pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.
@@ -16,6 +17,7 @@ pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
 
 /// The current thread is about to call `Once::call`. Returns the word to call it with: the once, or the copy.
 ///
+/// # Safety
 /// As for [`std_call`], and the copy must be private to the caller.
 pub unsafe fn once_begins(engine: *mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32 {
     // SAFETY: the caller's.

@@ -31,7 +31,7 @@ impl Environment {
     /// A copy of the process's environment, for executions.
     pub(crate) fn of_process() -> Environment {
         let mut first = Vec::new();
-        // SAFETY: a list of C strings that ends with null, which nobody changes meanwhile.
+        // SAFETY: a list of C strings that ends with null, which nothing changes meanwhile.
         unsafe {
             let outside = environ;
             let mut at = outside;

@@ -24,6 +24,7 @@ pub(crate) type Context = usize;
 
 /// Pauses the running flow in `from` and resumes the one paused in `to`.
 ///
+/// # Safety
 /// `to` must hold a context that was saved here or made by [`prepare`], whose stack is intact. References of the caller
 /// must be valid whatever the other flows do.
 #[unsafe(naked)]

@@ -38,6 +38,7 @@ impl FsBase {
 
     /// Sets the FS base, which gives the running code the thread-locals of another thread.
     ///
+    /// # Safety
     /// `self` must be the result of [`FsBase::of_kernel`], or the system call. `base` must be the FS base of a live,
     /// parked thread (see [`crate::platform::tls_donor`]) or the caller's own, and no reference to a thread-local may
     /// be held across the call.
@@ -102,6 +103,7 @@ pub unsafe fn raw_syscall(number: i64, args: [i64; 6]) -> i64 {
 
 /// The next definition of a symbol after ours: the C library's.
 ///
+/// # Panics
 /// If the C library has no such symbol, and so is not one that Raddle supports.
 pub fn real_symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a look-up by a valid C string.

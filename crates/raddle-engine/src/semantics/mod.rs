@@ -104,11 +104,13 @@ pub(crate) trait Semantics {
 
     /// A call of an uninstrumented function of std. Returns the result if the call is not needed.
     ///
+    /// # Safety
     /// The pointers of the call must be valid for their objects.
     unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>;
 
     /// `Once::call` begins. Returns the word to call it with: the once, or the copy.
     ///
+    /// # Safety
     /// `once` must be the word of a `Once`, and the copy private to the caller.
     unsafe fn begin_once(engine: &mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32;
 

@@ -137,8 +137,8 @@ impl History {
                 .nth(back - 1)
                 .unwrap_or(last),
         };
-        self.note_stale(thread, store);
-        self.note_seen(sync, thread, store);
+        self.record_stale(thread, store);
+        self.record_seen(sync, thread, store);
         let &Store { number, value, ref message, .. } = &self.stores[store];
         sync.load(thread, order, message);
         Stored { number, value }
@@ -167,7 +167,7 @@ impl History {
         };
         let after = self.stores[position - 1].number;
         self.insert(position, Store::by(thread, order, stored, sync, Message::default()));
-        self.note_seen(sync, thread, position);
+        self.record_seen(sync, thread, position);
         sync.store(thread, order, &mut self.stores[position].message);
         self.forget_oldest();
         after
@@ -179,7 +179,7 @@ impl History {
         let Store { number, ref message, .. } = self.stores[read];
         let message = message.clone();
         self.stores.push(Store { is_rmw: true, ..Store::by(thread, order, stored, sync, message) });
-        self.note_seen(sync, thread, read + 1);
+        self.record_seen(sync, thread, read + 1);
         sync.rmw(thread, order, &mut self.stores[read + 1].message);
         self.forget_oldest();
         number
@@ -255,7 +255,7 @@ impl History {
 
     /// Records that the thread has seen a store.
     #[inline]
-    fn note_seen(&mut self, sync: &Sync, thread: ThreadId, store: usize) {
+    fn record_seen(&mut self, sync: &Sync, thread: ThreadId, store: usize) {
         let time = sync.now(thread);
         // The latest entry of a thread is the last of its entries.
         match self.seen.iter_mut().rev().find(|seen| seen.thread == thread) {
@@ -266,7 +266,7 @@ impl History {
         }
     }
 
-    fn note_stale(&mut self, thread: ThreadId, store: usize) {
+    fn record_stale(&mut self, thread: ThreadId, store: usize) {
         let newest = store == self.last();
         match self.stale.iter().position(|stale| stale.thread == thread) {
             Some(at) if newest => _ = self.stale.swap_remove(at),

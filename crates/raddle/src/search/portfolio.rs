@@ -409,7 +409,8 @@ mod tests {
     /// A search whose executions have these outcome classes.
     fn searched(options: &Options, complete: bool, kinds: &[u64]) -> Searched<()> {
         let executions = kinds.iter().sum();
-        let report = SearchReport { executions, complete, outcome_counts: kinds.to_vec(), ..SearchReport::default() };
+        let report =
+            SearchReport { executions, complete, outcome_counts: kinds.to_vec(), ..SearchReport::default() };
         Searched::new(options, report, false, None)
     }
 

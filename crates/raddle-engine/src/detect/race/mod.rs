@@ -130,6 +130,7 @@ impl Races {
     /// Records an access. `knows(thread, time)` says whether an epoch happened before, `calls` returns the calls of the
     /// access.
     ///
+    /// # Errors
     /// The earlier access that it races with; then the access is not recorded.
     #[inline]
     pub fn access(

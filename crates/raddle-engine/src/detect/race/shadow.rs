@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   address bits   46 ─── 30   29 ─── 12   11 ─── 3   2 ─ 0
-//!                  region      page        place      byte
+//!                  region      page        cell       byte
 //! ```
 //!
 //! A region is a table of pointers to pages, 2 MiB of address space that takes memory only where it is used. Nothing is

@@ -16,7 +16,7 @@ enum Step {
         size: usize,
         kind: AccessKind,
     },
-    /// The thread hands on what it knows, in place of what was there.
+    /// The thread releases its view, and replaces the message.
     Release {
         thread: usize,
         message: usize,
@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..THREADS, 0..24usize, size, kind)
             .prop_map(|(thread, offset, size, kind)| match kind {
-                // Blocks are whole places.
+                // Blocks are whole cells.
                 AccessKind::Free => Step::Access { thread, offset: offset & !7, size: 16, kind },
                 _ => Step::Access { thread, offset, size, kind },
             }),
@@ -190,7 +190,7 @@ fn what_is_forgotten_races_with_nothing() {
         let epoch = Epoch { thread, time: 1 };
         races.access(MEMORY, 8, AccessKind::Read, epoch, alone, || calls).unwrap();
     };
-    // More than a place has room for, by two pieces of code.
+    // More than a cell has room for, by two pieces of code.
     (0..10).for_each(|thread| read(&mut races, thread, [1 + u32::from(thread) % 2, 0, 0, 0]));
     let writer = Epoch { thread: 99, time: 1 };
     let mut met = Vec::new();

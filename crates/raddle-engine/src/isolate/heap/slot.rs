@@ -154,7 +154,7 @@ impl Slot {
     pub(super) fn reset(&mut self) {
         if self.any_protected {
             for number in 1..=self.count {
-                // SAFETY: a block of this slot, which nobody uses any more.
+                // SAFETY: a block of this slot, which nothing uses any more.
                 unsafe { (*self.record(number)).unprotect() };
             }
             self.any_protected = false;
@@ -440,7 +440,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a thread does next: allocates so many bytes, or frees one of the blocks that it knows.
+    /// A step of a thread: allocates this many bytes, or frees one of the blocks that it knows.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Allocate { size: usize, align: usize },

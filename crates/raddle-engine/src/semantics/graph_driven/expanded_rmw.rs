@@ -2,7 +2,7 @@
 //!
 //! The loop reads without a callback, and then tries to exchange the value for the result of the operation, until it
 //! succeeds. The graph needs one event, with the value it writes for any value it reads. So the loop is first probed:
-//! it is told that its attempts found certain values, and the results identify the operation. Then the event is made,
+//! its attempts are made to find certain values, and the results identify the operation. Then the event is made,
 //! and the loop ends with the value that the event read.
 
 use super::access;

@@ -7,6 +7,7 @@
 //!
 //! | module | operations |
 //! |---|---|
+//! | [`by_site`] | atomic operations, by the class of their code |
 //! | [`access`] | atomic accesses: the order of their steps |
 //! | [`step`] | one event: waiting for its turn, spinloops, the request to the model checker |
 //! | [`scheduling`] | who goes on |
@@ -19,6 +20,7 @@
 //! | [`synthetic`] | locations of the graph that are not in memory |
 
 mod access;
+mod by_site;
 mod checkpoints;
 mod clocks;
 mod expanded_rmw;
@@ -38,12 +40,10 @@ use super::{AtomicKind, AtomicOp, Semantics, StdCall, enter, unobserved};
 use crate::execution::Engine;
 use crate::graph::Model;
 use crate::graph::event::{Access, NONE};
-use crate::left_out::Reason;
 use crate::model_checker::ModelChecker;
 use crate::op::{Caller, Int, Order, Rmw, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::schedule::Schedule;
-use crate::site::Site;
 use crate::thread::{Start, ThreadStatus, Wake};
 use crate::trace::{Action, Links};
 
@@ -57,10 +57,10 @@ impl Semantics for GraphDriven {
         // SAFETY: the caller's.
         unsafe {
             match op.kind {
-                AtomicKind::Load => load(engine, op),
-                AtomicKind::Store(_) => store(engine, op),
-                AtomicKind::Rmw(rmw, _) => read_modify_write(engine, op, rmw),
-                AtomicKind::Cas { expected, new, .. } => compare_exchange(engine, op, expected, new),
+                AtomicKind::Load => by_site::load(engine, op),
+                AtomicKind::Store(_) => by_site::store(engine, op),
+                AtomicKind::Rmw(rmw, _) => by_site::read_modify_write(engine, op, rmw),
+                AtomicKind::Cas { expected, new, .. } => by_site::compare_exchange(engine, op, expected, new),
             }
         }
     }
@@ -323,101 +323,7 @@ impl Semantics for GraphDriven {
     }
 }
 
-#[inline(always)]
-unsafe fn load<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
-    let AtomicOp { caller, site, location, order, .. } = op;
-    // SAFETY: the caller's.
-    unsafe {
-        if op.is_is_finished(&*engine) {
-            if let Some(handles) = threads::is_finished(engine, caller, location, order) {
-                return handles;
-            }
-            (*engine).exploration.left_out.add(Reason::IsFinished);
-        }
-        match site {
-            Site::RefCountUp => refcounts::count(engine, caller, location, Access::Load, order, site),
-            Site::MarkedCount => refcounts::load_marked(engine, caller, location, order),
-            _ if op.is_scope_end() => {
-                let running = || location.read_volatile().widen() != 0;
-                let running = enter(engine, |engine| threads::end_scope(engine, op.address(), running));
-                T::narrow(running.into())
-            }
-            _ if (*engine).is_trusted(site) => location.read_volatile(),
-            Site::ExpandedRmw => location.read_volatile(),
-            // std is shown a free lock: the exchange that follows waits until it is free.
-            _ if rwlocks::is_lock_attempt(site) => T::narrow(0),
-            _ => access::access(engine, caller, location, Access::Load, order),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn store<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
-    // SAFETY: the caller's.
-    unsafe {
-        match (*engine).is_trusted(op.site) {
-            true => unobserved::access(engine, op),
-            false => access::access(engine, op.caller, op.location, op.label(), op.order),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn read_modify_write<T: Int>(engine: *mut Engine, op: AtomicOp<T>, rmw: Rmw) -> T {
-    let AtomicOp { caller, site, location, order, .. } = op;
-    // SAFETY: the caller's.
-    unsafe {
-        if site.counts_references() {
-            return refcounts::count(engine, caller, location, op.label(), order, site);
-        }
-        if site == Site::MarkedCount {
-            return refcounts::count_marked(engine, caller, location, op.label(), order);
-        }
-        if (*engine).is_trusted(site) {
-            threads::count_handle(engine, &op, rmw);
-            return unobserved::access(engine, op);
-        }
-        if rwlocks::is_unlock(engine, location, op.label()) {
-            let read = rwlocks::unlock(engine, caller, location.cast(), op.label(), order);
-            return T::narrow(read.into());
-        }
-        access::access(engine, caller, location, op.label(), order)
-    }
-}
-
-#[inline(always)]
-unsafe fn compare_exchange<T: Int>(engine: *mut Engine, op: AtomicOp<T>, expected: T, new: T) -> T {
-    let AtomicOp { caller, site, location, order, .. } = op;
-    // SAFETY: the caller's.
-    unsafe {
-        if site.counts_references() {
-            return refcounts::count(engine, caller, location, op.label(), order, site);
-        }
-        if (*engine).is_trusted(site) {
-            return unobserved::access(engine, op);
-        }
-        if let Some([unlocked, locked]) = op.locks_mutex() {
-            let lock = Access::Lock(locked.widen() as u64);
-            access::access::<u32>(engine, caller, location.cast(), lock, order);
-            return unlocked;
-        }
-        if site == Site::ExpandedRmw {
-            return expanded_rmw::attempt(engine, caller, location, [expected, new], order);
-        }
-        if rwlocks::is_lock_attempt(site) {
-            let shared = new.widen() == 1;
-            if site == Site::RwLockTry {
-                let read = rwlocks::try_lock(engine, caller, location.cast(), shared, order);
-                return T::narrow(read.into());
-            }
-            rwlocks::lock(engine, caller, location.cast(), shared, order);
-            return expected;
-        }
-        access::access(engine, caller, location, op.label(), order)
-    }
-}
-
-/// Takes the step of a fence, which orders nothing under sequential consistency.
+/// Takes the step of a fence. Under sequential consistency a fence orders nothing, and is no event.
 fn take_fence(engine: &mut Engine, order: Order) {
     if engine.checker().model() == Model::Rc11 {
         engine.take_other_step(Access::Fence, order, NONE);

@@ -15,6 +15,7 @@ use crate::thread::Wake;
 
 /// A call: see [`Semantics::std_call`](crate::semantics::Semantics::std_call).
 ///
+/// # Safety
 /// The pointers of the call must be valid for their objects.
 pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.

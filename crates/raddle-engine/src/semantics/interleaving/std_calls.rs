@@ -10,6 +10,7 @@ use crate::site::Site;
 
 /// A call: see [`Semantics::std_call`](crate::semantics::Semantics::std_call).
 ///
+/// # Safety
 /// The pointers of the call must be valid for their objects.
 pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
     match call {
@@ -48,8 +49,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>
     None
 }
 
-/// The address by which a scope is known. A scope counts its threads in a block of its own, so any address in the block tells which
-/// scope it is.
+/// The address that identifies a scope: that of the block in which the scope counts its threads.
 pub(super) fn scope_of(address: usize) -> usize {
     heap::block_of(address).map_or(address, |block| block.start)
 }
