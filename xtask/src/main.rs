@@ -7,7 +7,8 @@ mod regression;
 use std::process::{Command, ExitCode};
 
 /// Packages whose tests explore: they are built with instrumentation, each test in a process of its own.
-const EXPLORING: [&str; 6] = ["real-crates", "broken", "litmus", "differential", "declarative", "examples"];
+const EXPLORING: [&str; 7] =
+    ["real-crates", "broken", "litmus", "differential", "declarative", "examples", "conformance"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
