@@ -8,7 +8,6 @@ use std::thread;
 use raddle::{Explorer, Kind, Memory, Strategy};
 use raddle_report::failure::{Action, Failure, Write};
 use raddle_report::{Style, render_graph, render_why, to_dot, to_svg};
-use strategies::sampling;
 
 const STYLE: Style = Style { width: 100, colour: false, unicode: true };
 
@@ -43,7 +42,7 @@ fn deliver() {
 
 #[test]
 fn a_weak_execution_is_explained_by_every_search() {
-    for strategy in sampling().into_iter().chain([Strategy::Exhaustive]) {
+    for strategy in strategies::sampling().into_iter().chain([Strategy::Exhaustive]) {
         let failure = failure(strategy, Memory::Rc11, deliver);
         assert_eq!(failure.kind, Kind::Panic);
         insta::assert_snapshot!("letter", render_why(&failure, STYLE));
