@@ -18,7 +18,7 @@ pub type Suppress = Box<dyn FnMut(&[usize]) -> bool>;
 
 impl Engine {
     /// Clears the race detector for a new execution.
-    pub(crate) fn forget_accesses(&mut self) {
+    pub(super) fn forget_accesses(&mut self) {
         if let Some(detector) = &mut self.exploration.detector {
             detector.races.begin();
             detector.sent = 0;
@@ -182,7 +182,7 @@ impl Engine {
     }
 
     /// Ends the trace of an execution that a signal ended with the crash. Called when the thread has stopped.
-    pub(crate) fn record_crash(&mut self) {
+    pub(super) fn record_crash(&mut self) {
         let Some(caller) = self.execution.crashed_at.take().filter(|_| self.exploration.trace.is_some())
         else {
             return;

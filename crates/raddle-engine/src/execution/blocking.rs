@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// Lets all spinning threads make another iteration.
-    pub(crate) fn release_all_spinners(&mut self) {
+    pub(super) fn release_all_spinners(&mut self) {
         for spinner in mem::take(&mut self.execution.spinners) {
             self.threads[spinner as usize].spin.next_iteration();
             self.make_runnable(spinner);

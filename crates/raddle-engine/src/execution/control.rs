@@ -36,7 +36,7 @@ impl Engine {
 
     /// Runs `work` on the explorer's stack and with its thread-locals, if it needs more of either than a virtual thread
     /// can spare.
-    pub(crate) fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
+    pub(super) fn on_explorer<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> T {
         let this: *mut Engine = self;
         let (mut work, mut result) = (Some(work), None);
         // SAFETY: nothing else uses the engine until the explorer passes control back.
@@ -62,7 +62,7 @@ impl Engine {
     }
 
     /// Saves the call stack of a thread that a signal ended. After a stack overflow, the trace ends with that event.
-    pub(crate) fn save_crash_stack(&mut self) {
+    pub(super) fn save_crash_stack(&mut self) {
         let is_wanted = self.exploration.limits.notes_stacks || self.exploration.trace.is_some();
         let Some(caller) = self.execution.crashed_at.filter(|_| is_wanted) else { return };
         let stack = self.current().stack;
@@ -138,7 +138,7 @@ impl Engine {
     }
 
     /// Runs the threads until the execution is over, and serves their requests to the explorer.
-    pub(crate) unsafe fn drive(this: *mut Engine) {
+    pub(super) unsafe fn drive(this: *mut Engine) {
         // SAFETY: no reference into the engine lives while others have control.
         unsafe {
             let explorer_fs = (*this).exploration.explorer_fs;
@@ -153,7 +153,7 @@ impl Engine {
     }
 
     /// Ends the current thread. Returns the flow that continues: the explorer, if the execution is over.
-    pub(crate) fn finish_current(&mut self) -> Flow {
+    fn finish_current(&mut self) -> Flow {
         let id = self.execution.current;
         self.current().clear();
         self.record(|| Action::End);
@@ -192,7 +192,7 @@ pub(super) unsafe extern "C" fn coroutine_body() -> ! {
 }
 
 /// The body of every OS thread.
-pub(crate) unsafe fn os_thread_body() {
+pub(super) unsafe fn os_thread_body() {
     // SAFETY: the engine outlives its threads; it is not used after the turn has been given away.
     unsafe {
         run_thread();

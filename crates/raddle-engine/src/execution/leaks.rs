@@ -30,7 +30,7 @@ use crate::thread::{ThreadStatus, VThread};
 
 impl Engine {
     /// Fails a passing execution that leaves unreachable blocks.
-    pub(crate) fn check_leaked_memory(&mut self) {
+    pub(super) fn check_leaked_memory(&mut self) {
         if self.exploration.limits.check_leaks && self.execution.outcome == Some(Outcome::Passed) {
             let mut blocks = Blocks::of(self);
             blocks.reach(self.roots());
@@ -42,7 +42,7 @@ impl Engine {
     }
 
     /// Whether a thread is left that does not live on by design. No thread will run again.
-    pub(crate) fn has_leaked_threads(&self) -> bool {
+    pub(super) fn has_leaked_threads(&self) -> bool {
         let left = || {
             self.threads[..self.execution.alive]
                 .iter()
@@ -129,7 +129,7 @@ const PARKED: usize = 48;
 pub(crate) const BEHIND: usize = 64;
 
 /// Offset below the FS base at which std keeps a thread's handle, found by the calling thread's own.
-pub(crate) fn where_handles_are() -> Option<usize> {
+pub(super) fn where_handles_are() -> Option<usize> {
     let current = std::thread::current();
     if size_of::<Thread>() != size_of::<usize>() {
         return None;

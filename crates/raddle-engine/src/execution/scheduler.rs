@@ -51,7 +51,7 @@ impl Engine {
     }
 
     #[inline]
-    pub(crate) fn leave_for(&mut self, next: ThreadId, reason: SwitchReason) {
+    pub(super) fn leave_for(&mut self, next: ThreadId, reason: SwitchReason) {
         if next != self.execution.current {
             self.execution.switches += 1;
             self.execution.in_a_row = 0;

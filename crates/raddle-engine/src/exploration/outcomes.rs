@@ -48,7 +48,7 @@ impl OutcomeCounts {
     }
 
     /// Sets all counts to 0, in a new process.
-    pub(crate) fn forget_counts(&mut self) {
+    pub(super) fn forget_counts(&mut self) {
         self.counts.fill(0);
     }
 

@@ -17,7 +17,7 @@ pub(crate) const NONE: u32 = u32::MAX - 1;
 
 /// The event with this id. None for [`INIT`] and [`NONE`].
 #[inline]
-pub(crate) fn event_id(id: EventId) -> Option<EventId> {
+pub(super) fn event_id(id: EventId) -> Option<EventId> {
     (id < NONE).then_some(id)
 }
 
@@ -117,7 +117,7 @@ impl Access {
     }
 
     /// Whether the instruction blocks at some values.
-    pub(crate) fn may_block(self) -> bool {
+    pub(super) fn may_block(self) -> bool {
         use Access::*;
         matches!(self, AwaitGreater(_) | AwaitNotEqual(_) | Lock(_))
             || matches!(self, RwLockRead | RwLockWrite | RwLockWriteAfterRequest)
@@ -207,7 +207,7 @@ impl Event {
 
     /// Whether the event has a position in the modification order of its location.
     #[inline]
-    pub(crate) fn is_in_co(&self) -> bool {
+    pub(super) fn is_in_co(&self) -> bool {
         self.writes() && !self.blocked
     }
 
@@ -233,7 +233,7 @@ impl Event {
     }
 
     /// The hash of all values that the thread has read after this event, given the hash before.
-    pub(crate) fn reads_hash_after(&self, before: u64) -> u64 {
+    pub(super) fn reads_hash_after(&self, before: u64) -> u64 {
         let tag = if self.access == Access::TimedOut { 2 } else { u64::from(self.reads()) };
         (before.rotate_left(7) ^ self.read ^ (tag << 62)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }

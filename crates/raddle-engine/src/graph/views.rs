@@ -47,7 +47,7 @@ impl Views {
 
     /// Appends a row of another table.
     #[inline]
-    pub(crate) fn push_from(&mut self, other: &[u32]) {
+    pub(super) fn push_from(&mut self, other: &[u32]) {
         self.rows.extend_from_slice(other);
     }
 
@@ -59,7 +59,7 @@ impl Views {
 
     /// Joins a row into the last one.
     #[inline]
-    pub(crate) fn join_last(&mut self, row: usize) {
+    pub(super) fn join_last(&mut self, row: usize) {
         let start = self.rows.len() - self.width;
         let (before, last) = self.rows.split_at_mut(start);
         last.include(&before[row * self.width..][..self.width]);

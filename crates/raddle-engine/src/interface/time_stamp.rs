@@ -60,7 +60,7 @@ fn set(mode: i64) {
 ///
 /// # Safety
 /// A handler of SIGSEGV was given `info` and `context`.
-pub(crate) unsafe fn emulate(info: *const libc::siginfo_t, context: *mut c_void) -> bool {
+pub(super) unsafe fn emulate(info: *const libc::siginfo_t, context: *mut c_void) -> bool {
     // SAFETY: the kernel's structures; the interrupted code lies where it was executed.
     unsafe {
         if (*info).si_code != SI_KERNEL {

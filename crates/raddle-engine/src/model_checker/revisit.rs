@@ -104,7 +104,7 @@ impl ModelChecker {
     /// Makes the decrement `id`, which brought the reference count to zero in this execution, the final decrement of the graph,
     /// because its thread is about to do something that the thread of another final decrement would do. Adds the other decrements
     /// that could be final to the work list. False if the graph that the execution follows has another final decrement.
-    pub(crate) fn make_final_decrement(&mut self, id: EventId) -> bool {
+    pub(super) fn make_final_decrement(&mut self, id: EventId) -> bool {
         let event = *self.graph().event(id);
         if event.is_final_decrement() || self.replay.is_some() {
             return true;

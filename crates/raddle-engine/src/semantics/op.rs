@@ -54,7 +54,7 @@ impl<T: Int> AtomicOp<T> {
 
     /// The kind of access that memory errors are reported for.
     #[inline(always)]
-    pub(crate) fn access_kind(&self) -> AccessKind {
+    pub(super) fn access_kind(&self) -> AccessKind {
         if matches!(self.kind, AtomicKind::Load) { AccessKind::AtomicRead } else { AccessKind::AtomicWrite }
     }
 
@@ -92,7 +92,7 @@ impl<T: Int> AtomicOp<T> {
 
     /// The values of an unlocked and of a locked mutex, if the access locks a `std::sync::Mutex`.
     #[inline(always)]
-    pub(crate) fn locks_mutex(&self) -> Option<[T; 2]> {
+    pub(super) fn locks_mutex(&self) -> Option<[T; 2]> {
         match self.kind {
             AtomicKind::Cas { expected, new, .. }
                 if self.site == Site::MutexLock && size_of::<T>() == size_of::<u32>() =>
@@ -105,7 +105,7 @@ impl<T: Int> AtomicOp<T> {
 
     /// Whether the access is the load of `JoinHandle::is_finished`.
     #[inline(always)]
-    pub(crate) fn is_is_finished(&self, engine: &Engine) -> bool {
+    pub(super) fn is_is_finished(&self, engine: &Engine) -> bool {
         matches!(self.kind, AtomicKind::Load)
             && (self.site == Site::IsFinished
                 || (self.site == Site::Merged && engine.counts_handles(self.address())))
@@ -114,7 +114,7 @@ impl<T: Int> AtomicOp<T> {
     /// Whether the access reads the thread count of a scope at its end. A scope also reads a smaller flag: whether one
     /// of its threads has panicked.
     #[inline(always)]
-    pub(crate) fn is_scope_end(&self) -> bool {
+    pub(super) fn is_scope_end(&self) -> bool {
         matches!(self.kind, AtomicKind::Load)
             && self.site == Site::ScopeEnd
             && size_of::<T>() == size_of::<usize>()

@@ -59,7 +59,7 @@ pub(crate) unsafe fn reach<T>(engine: *mut Engine, location: *const T) {
 /// # Safety
 /// As for [`access`].
 #[inline(always)]
-pub(crate) unsafe fn with_clocks(engine: *mut Engine, with_clocks: impl FnOnce(&mut Engine)) {
+pub(super) unsafe fn with_clocks(engine: *mut Engine, with_clocks: impl FnOnce(&mut Engine)) {
     // SAFETY: the caller's.
     unsafe {
         if (*engine).keeps_clocks() {
@@ -70,7 +70,7 @@ pub(crate) unsafe fn with_clocks(engine: *mut Engine, with_clocks: impl FnOnce(&
 
 /// An access of the current thread, for its location's store history.
 #[inline(always)]
-pub(crate) fn access_of<T: Int>(
+pub(super) fn access_of<T: Int>(
     engine: &Engine,
     site: Site,
     location: *const T,

@@ -348,7 +348,7 @@ pub(super) unsafe fn free(
 
 impl Record {
     #[inline(always)]
-    pub(crate) fn is_live(&self) -> bool {
+    fn is_live(&self) -> bool {
         self.state == State::Live
     }
 

@@ -20,7 +20,7 @@ impl Engine {
     }
 
     /// Checks the latest event of the graph, an atomic access of the current thread, for races.
-    pub(crate) fn accessed_along_graph(&mut self, location: MemoryLocation, caller: Caller) {
+    pub(super) fn accessed_along_graph(&mut self, location: MemoryLocation, caller: Caller) {
         let Some((event, time)) = self.exploration.detector.as_ref().and_then(|detector| detector.latest())
         else {
             return;

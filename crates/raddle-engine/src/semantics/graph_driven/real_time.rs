@@ -13,13 +13,13 @@ use crate::op::Order;
 
 impl Engine {
     /// Whether the real-time order of operations is explored.
-    pub(crate) fn explores_time(&mut self) -> bool {
+    pub(super) fn explores_time(&mut self) -> bool {
         self.checker().model() == Model::Sc
     }
 
     /// The current thread, number `me` of a scenario with `threads` threads, begins an operation: it reads the
     /// completion counts of the others, which is all that real time means. Returns the number of the first event.
-    pub(crate) fn read_completions(&mut self, me: usize, threads: usize) -> Option<EventId> {
+    pub(super) fn read_completions(&mut self, me: usize, threads: usize) -> Option<EventId> {
         let mut first = None;
         for other in (0..threads).filter(|&other| other != me) {
             let id = self.take_step_of_scenario(other, Access::ReadCompletions);
@@ -29,7 +29,7 @@ impl Engine {
     }
 
     /// The current thread, number `me` of a scenario, has completed its operation number `ended`.
-    pub(crate) fn complete_operation(&mut self, me: usize, ended: u32) -> EventId {
+    pub(super) fn complete_operation(&mut self, me: usize, ended: u32) -> EventId {
         self.take_step_of_scenario(me, Access::Store(ended.into()))
     }
 

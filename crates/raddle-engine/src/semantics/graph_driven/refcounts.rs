@@ -225,24 +225,24 @@ impl Engine {
     }
 
     /// Whether the address holds a reference count.
-    pub(crate) fn is_count(&mut self, address: usize) -> bool {
+    pub(super) fn is_count(&mut self, address: usize) -> bool {
         self.checker().is_refcount(address)
     }
 
     /// Marks a reference count of code that the user marked.
-    pub(crate) fn mark_count(&mut self, count: usize) {
+    fn mark_count(&mut self, count: usize) {
         if self.checker().mark_user_refcount(count).is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
     /// Whether the reference count belongs to code that the user marked.
-    pub(crate) fn is_marked_count(&mut self, count: usize) -> bool {
+    pub(super) fn is_marked_count(&mut self, count: usize) -> bool {
         self.checker().is_user_refcount(count)
     }
 
     /// A reference count of code that the user marked has reached zero.
-    pub(crate) fn reach_zero_of_marked(&mut self, count: usize) {
+    fn reach_zero_of_marked(&mut self, count: usize) {
         self.checker().user_refcount_reached_zero(count);
     }
 
@@ -259,13 +259,13 @@ impl Engine {
     }
 
     /// Ends the reference counts at these addresses: the memory is freed.
-    pub(crate) fn end_counts(&mut self, strong: usize, weak: usize) {
+    fn end_counts(&mut self, strong: usize, weak: usize) {
         self.checker().end_refcounts([strong, weak], SyntheticLocation::Drops(strong).address());
     }
 
     /// The current thread has an effect that others can observe: if it is dropping a value, the drop has an effect.
     #[inline]
-    pub(crate) fn observe_drop(&mut self) {
+    pub(super) fn observe_drop(&mut self) {
         if let Some(dropping) = self.current().dropping.take()
             && self.checker().drop_has_effect(dropping).is_err()
         {

@@ -237,12 +237,12 @@ impl Engine {
 
     /// Whether the address is that of a `RwLock` that is split into shares.
     #[inline]
-    pub(crate) fn is_shared_lock(&mut self, address: usize) -> bool {
+    pub(super) fn is_shared_lock(&mut self, address: usize) -> bool {
         self.checker().is_split_rwlock(address)
     }
 
     /// Replaces the first `shares` shares of a `RwLock` and their gates by those of another lock at the same address.
-    pub(crate) fn renew_lock(&mut self, lock: usize, shares: u16) {
+    fn renew_lock(&mut self, lock: usize, shares: u16) {
         for number in 0..shares {
             self.checker().begin_generation(SyntheticLocation::Share(lock, number).address());
             self.checker().begin_generation(SyntheticLocation::Gate(lock, number).address());

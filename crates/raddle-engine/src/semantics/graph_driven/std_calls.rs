@@ -173,7 +173,7 @@ pub(super) unsafe fn once_waits(
 
 impl Engine {
     /// Begins a barrier, at which the current thread arrives first. An earlier barrier at its address has ended.
-    pub(crate) fn renew_barrier(&mut self, barrier: usize) {
+    fn renew_barrier(&mut self, barrier: usize) {
         for number in 0..SyntheticLocation::BARRIER_GENERATIONS as u16 {
             let location = SyntheticLocation::BarrierGeneration(barrier, number).address();
             if !self.checker().begin_generation(location) {
@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// The current thread releases a generation of threads at a barrier, or waits until another does.
-    pub(crate) fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
+    fn pass_barrier(&mut self, barrier: usize, generation: u64, lets_go: bool) {
         let location = SyntheticLocation::BarrierGeneration(
             barrier,
             (generation % SyntheticLocation::BARRIER_GENERATIONS) as u16,

@@ -18,7 +18,7 @@ use crate::trace::SwitchReason;
 impl Engine {
     /// Takes a step of the current thread when its turn has come. Returns the value that it reads, and the new value of
     /// memory, if it changes. A `pc` of 0 marks a step that cannot spin.
-    pub(crate) fn take_step(
+    pub(super) fn take_step(
         &mut self,
         access: Access,
         order: Order,
@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// The current thread reads the clock. A thread that does nothing else for a while waits for a time to come.
-    pub(crate) fn poll_clock(&mut self) {
+    pub(super) fn poll_clock(&mut self) {
         const PATIENCE: u32 = 100;
         let thread = self.execution.current;
         self.current().polls += 1;
@@ -184,7 +184,7 @@ impl Engine {
     }
 
     /// Takes a step that touches no memory.
-    pub(crate) fn take_other_step(&mut self, access: Access, order: Order, follows: EventId) {
+    pub(super) fn take_other_step(&mut self, access: Access, order: Order, follows: EventId) {
         self.take_step(access, order, || None, follows, 0);
     }
 
@@ -195,7 +195,7 @@ impl Engine {
 
     /// Whether the wait that the current thread begins expires at its deadline, whatever others do. A wait that expires
     /// later is equivalent. This is tried a few times per thread, because loops may wait for ever.
-    pub(crate) fn times_out_early(&mut self, deadline: u64) -> bool {
+    pub(super) fn times_out_early(&mut self, deadline: u64) -> bool {
         const MOST: u8 = 2;
         if !self.exploration.limits.also.timeouts || self.current().early_timeouts == MOST {
             self.leave_out_unexplored_timeout(false);
@@ -212,13 +212,13 @@ impl Engine {
     }
 
     /// Takes a step at a synthetic location. Returns the number of the event.
-    pub(crate) fn take_synthetic_step(&mut self, shared: SyntheticLocation, access: Access) -> EventId {
+    pub(super) fn take_synthetic_step(&mut self, shared: SyntheticLocation, access: Access) -> EventId {
         self.take_synthetic_read(shared, access, Order::AcqRel);
         self.checker().made() as EventId - 1
     }
 
     /// Takes a step at a synthetic location. Returns the value that it reads.
-    pub(crate) fn take_synthetic_read(
+    pub(super) fn take_synthetic_read(
         &mut self,
         shared: SyntheticLocation,
         access: Access,
@@ -228,7 +228,7 @@ impl Engine {
     }
 
     /// A load of a synthetic location that may be part of a spinloop, in a call that returns to `pc`.
-    pub(crate) fn take_synthetic_load(&mut self, shared: SyntheticLocation, order: Order, pc: usize) -> u64 {
+    pub(super) fn take_synthetic_load(&mut self, shared: SyntheticLocation, order: Order, pc: usize) -> u64 {
         self.take_step(Access::Load, order, || Some(shared.location()), NONE, pc).0
     }
 }

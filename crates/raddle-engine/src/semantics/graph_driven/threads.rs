@@ -180,26 +180,26 @@ pub(super) fn joined(engine: &mut Engine, thread: ThreadId) {
 impl Engine {
     /// Whether drops of thread handles and the end of a scope are events.
     #[inline]
-    pub(crate) fn counts_handles_of_threads(&mut self) -> bool {
+    fn counts_handles_of_threads(&mut self) -> bool {
         self.checker().thread_handles_are_events()
     }
 
     /// The current thread observes when handles of threads are dropped, so that the drops must be events.
-    pub(crate) fn need_handles_of_threads(&mut self) {
+    pub(super) fn need_handles_of_threads(&mut self) {
         if self.checker().require_thread_handle_events().is_err() {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
     }
 
     /// Whether the thread that parks at this futex owns or owned a scope with threads.
-    pub(crate) fn owns_scope(&self, parker: usize) -> bool {
+    pub(super) fn owns_scope(&self, parker: usize) -> bool {
         let parks_there = |thread: &VThread| thread.scope.is_some_and(|scope| scope.parker == parker);
         self.threads[..self.execution.alive].iter().any(|thread| parks_there(thread))
     }
 
     /// Whether the address holds the reference count of the current thread's own result. `std::thread` counts
     /// references to the thread's data and to its scope, too.
-    pub(crate) fn counts_own_result(&mut self, count: usize) -> bool {
+    fn counts_own_result(&mut self, count: usize) -> bool {
         let of_data = self.exploration.handle_at.is_some_and(|at| {
             // SAFETY: std keeps the handle there, in the thread-locals of the current thread.
             let data = unsafe { ((sys::fs_base() - at) as *const usize).read_volatile() };
@@ -226,7 +226,7 @@ impl Engine {
     }
 
     /// Whether threads have yet to leave a scope.
-    pub(crate) fn has_threads_in(&self, count: usize) -> bool {
+    fn has_threads_in(&self, count: usize) -> bool {
         let is_in = |thread: &VThread| {
             thread.scope.is_some_and(|scope| scope.count == count && scope.left == Left::No)
         };
@@ -235,7 +235,7 @@ impl Engine {
 
     /// Records that other orders of thread identifiers are left out, if the current thread spawns without having
     /// observed the latest spawn.
-    pub(crate) fn check_spawn_order(&mut self) {
+    fn check_spawn_order(&mut self) {
         let thread = self.execution.current;
         if !self.checker().sees_latest_spawn(thread) {
             self.exploration.left_out.add(Reason::ThreadIds);
@@ -243,7 +243,7 @@ impl Engine {
     }
 
     /// The number of the thread that the current one is about to spawn.
-    pub(crate) fn next_child(&mut self) -> ThreadId {
+    fn next_child(&mut self) -> ThreadId {
         let parent = self.execution.current;
         let before = self.current().children;
         self.current().children += 1;
@@ -251,7 +251,7 @@ impl Engine {
     }
 
     /// Declares the new thread symmetric to its siblings of the same symmetry class.
-    pub(crate) fn set_symmetry_class(&mut self, child: ThreadId) {
+    fn set_symmetry_class(&mut self, child: ThreadId) {
         let class = self.current().child_class;
         let Engine { exploration: Exploration { checker, .. }, threads, .. } = self;
         let is_symmetric =
@@ -261,7 +261,7 @@ impl Engine {
 
     /// The next thread that left the scope which the current thread ends, and the event by which it left. While the
     /// execution follows the graph, the graph determines the thread.
-    pub(crate) fn next_to_have_left(&mut self, scope: usize) -> Option<(ThreadId, EventId)> {
+    fn next_to_have_left(&mut self, scope: usize) -> Option<(ThreadId, EventId)> {
         let me = self.execution.current;
         let has_left = |thread: &VThread| match thread.scope? {
             Scope { count, left: Left::By(event), .. } if count == scope => Some((thread.id, event)),
@@ -277,12 +277,12 @@ impl Engine {
     }
 
     /// The last event of a thread.
-    pub(crate) fn last_event_of(&mut self, thread: ThreadId) -> EventId {
+    fn last_event_of(&mut self, thread: ThreadId) -> EventId {
         self.checker().last_of(thread)
     }
 
     /// The latest event.
-    pub(crate) fn latest_event(&mut self) -> EventId {
+    fn latest_event(&mut self) -> EventId {
         self.checker().made() as EventId - 1
     }
 }

@@ -29,7 +29,7 @@ impl Engine {
     /// The scheduling point before the current thread locks the mutex at `word`: waits until the mutex is unlocked and
     /// the thread is chosen.
     #[inline]
-    pub(crate) fn point_of_lock(&mut self, word: *const u32) {
+    pub(super) fn point_of_lock(&mut self, word: *const u32) {
         let address = word.addr();
         // SAFETY: the mutex of the current thread's call; one OS thread runs all virtual threads.
         let locked = || unsafe { word.read_volatile() } != 0;

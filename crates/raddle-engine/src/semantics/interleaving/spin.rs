@@ -9,7 +9,7 @@ use crate::trace::SwitchReason;
 impl Engine {
     /// The current thread has read without an effect: it may spin.
     #[inline]
-    pub(crate) fn has_read(&mut self, read: Read) {
+    pub(super) fn has_read(&mut self, read: Read) {
         if self.current().spin.read(read) {
             self.spin(read);
         }
@@ -17,7 +17,7 @@ impl Engine {
 
     /// The current thread has changed the value at `address`.
     #[inline]
-    pub(crate) fn has_written(&mut self, address: usize) {
+    pub(super) fn has_written(&mut self, address: usize) {
         self.current().spin.reset();
         if !self.execution.spinners.is_empty() {
             self.release_spinners_of(address);
