@@ -216,39 +216,39 @@ mod replay_of {
         let no_such_thread = changed(&failure, |failure| failure.schedule.0[0] = 9);
         answers(TEST, &no_such_thread, false, 3, "parted from the recorded execution");
     }
-}
 
-#[test]
-fn a_file_with_choices_that_the_replay_does_not_make() {
-    const TEST: &str = "a_file_with_choices_that_the_replay_does_not_make";
-    let failure = find(Kind::Panic, fails_if_the_other_is_first);
-    let longer = changed(&failure, |failure| failure.schedule.0.push(0));
-    answers(TEST, &longer, false, 3, "parted from the recorded execution");
-}
+    #[test]
+    fn a_file_with_choices_that_the_replay_does_not_make() {
+        const TEST: &str = "a_file_with_choices_that_the_replay_does_not_make";
+        let failure = find(Kind::Panic, fails_if_the_other_is_first);
+        let longer = changed(&failure, |failure| failure.schedule.0.push(0));
+        answers(TEST, &longer, false, 3, "parted from the recorded execution");
+    }
 
-#[test]
-fn a_file_of_a_panic_in_another_thread() {
-    const TEST: &str = "a_file_of_a_panic_in_another_thread";
-    let failure = find(Kind::Panic, fails_if_the_other_is_first);
-    let other = changed(&failure, |failure| failure.thread = failure.thread.map(|thread| thread + 1));
-    answers(TEST, &other, false, 3, "parted from the recorded execution");
-    // Files of older versions do not name the thread.
-    let unknown = changed(&failure, |failure| failure.thread = None);
-    answers(TEST, &unknown, false, 1, "assertion");
-}
+    #[test]
+    fn a_file_of_a_panic_in_another_thread() {
+        const TEST: &str = "a_file_of_a_panic_in_another_thread";
+        let failure = find(Kind::Panic, fails_if_the_other_is_first);
+        let other = changed(&failure, |failure| failure.thread = failure.thread.map(|thread| thread + 1));
+        answers(TEST, &other, false, 3, "parted from the recorded execution");
+        // Files of older versions do not name the thread.
+        let unknown = changed(&failure, |failure| failure.thread = None);
+        answers(TEST, &unknown, false, 1, "assertion");
+    }
 
-#[test]
-fn a_file_of_a_search_that_cannot_follow_the_program() {
-    const TEST: &str = "a_file_of_a_search_that_cannot_follow_the_program";
-    let failure = find(Kind::Panic, || {
-        let word = AtomicU64::new(0);
-        // SAFETY: the half of the word is aligned and lives as long as the word; only atomics access either.
-        let half = unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) };
-        thread::scope(|scope| {
-            scope.spawn(|| word.store(1, SeqCst));
-            assert_eq!(half.load(SeqCst), 0, "the other was first");
+    #[test]
+    fn a_file_of_a_search_that_cannot_follow_the_program() {
+        const TEST: &str = "a_file_of_a_search_that_cannot_follow_the_program";
+        let failure = find(Kind::Panic, || {
+            let word = AtomicU64::new(0);
+            // SAFETY: the half of the word is aligned and lives as long as the word; only atomics access either.
+            let half = unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) };
+            thread::scope(|scope| {
+                scope.spawn(|| word.store(1, SeqCst));
+                assert_eq!(half.load(SeqCst), 0, "the other was first");
+            });
         });
-    });
-    let exhaustive = changed(&failure, |failure| failure.found_by.strategy = "exhaustive".to_owned());
-    answers(TEST, &exhaustive, false, 3, "parted from the recorded execution");
+        let exhaustive = changed(&failure, |failure| failure.found_by.strategy = "exhaustive".to_owned());
+        answers(TEST, &exhaustive, false, 3, "parted from the recorded execution");
+    }
 }
