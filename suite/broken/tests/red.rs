@@ -179,10 +179,14 @@ fn what_only_reached_a_limit_is_not_proven() {
 
 #[test]
 fn variables_of_raddle_are_not_seen() {
-    passes(|| {
+    let see = || {
         let own = |(name, _): &(String, String)| name.starts_with("RADDLE_");
         assert_eq!(std::env::vars().find(own), None);
         assert!(std::env::var_os("PATH").is_some());
+    };
+    passes(|| {
+        see();
+        thread::spawn(see).join().unwrap();
     });
 }
 
@@ -231,7 +235,11 @@ fn a_panic_hook_sees_the_programs_panics() {
 #[test]
 fn there_are_as_many_processors_as_outside() {
     let outside = thread::available_parallelism().unwrap();
-    passes(move || assert_eq!(thread::available_parallelism().unwrap(), outside));
+    let count = move || assert_eq!(thread::available_parallelism().unwrap(), outside);
+    passes(|| {
+        count();
+        thread::spawn(count).join().unwrap();
+    });
 }
 
 unsafe extern "C" {

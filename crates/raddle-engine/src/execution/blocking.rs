@@ -193,20 +193,22 @@ impl Engine {
     }
 
     /// The outcome when no thread will ever run again.
-    pub(crate) fn outcome_at_rest(&self) -> Outcome {
+    pub(crate) fn outcome_at_rest(&mut self) -> Outcome {
         let threads = &self.threads[..self.execution.alive];
         if let Some(panicked) = threads.iter().find(|thread| thread.panicked && !thread.joined) {
             return Outcome::Panic { thread: panicked.id };
         }
-        let root_returned = threads[0].status == ThreadStatus::Finished;
-        match threads.iter().all(|thread| thread.status == ThreadStatus::Finished) {
-            true => Outcome::Passed,
-            false if root_returned && self.exploration.limits.report_leaks && self.has_leaked_threads() => {
-                Outcome::ThreadLeak
-            }
-            false if root_returned => Outcome::Passed,
-            false => Outcome::Deadlock,
+        if threads.iter().all(|thread| thread.status == ThreadStatus::Finished) {
+            return Outcome::Passed;
         }
+        if threads[0].status != ThreadStatus::Finished {
+            return Outcome::Deadlock;
+        }
+        // On the explorer's stack, because the search for references reads the stacks of threads: what it leaves on a stack of its
+        // own would count as references of that thread.
+        let has_leaks =
+            self.exploration.limits.report_leaks && self.on_explorer(|engine| engine.has_leaked_threads());
+        if has_leaks { Outcome::ThreadLeak } else { Outcome::Passed }
     }
 
     /// A hash of all memory that the execution can change besides the stacks of its threads.
