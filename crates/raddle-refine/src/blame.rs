@@ -1,0 +1,77 @@
+//! Maximality: over all schemas, the strongest level that each method has kept, and the smallest schema that it failed on.
+
+use std::collections::BTreeMap;
+
+use crate::level::Level;
+use crate::schema::Schema;
+use crate::verdict::Verdict;
+
+/// What is known about a method after a batch of schemas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodLevel {
+    /// The strongest level that explains everything that was seen; nothing if none does.
+    pub level: Option<Level>,
+    /// How many schemas had the method.
+    pub schemas: usize,
+    /// How many of them were searched to the end.
+    pub complete: usize,
+    /// The smallest schema that shows that the method is not stronger.
+    pub witness: Option<String>,
+}
+
+/// The level of each method that is not trusted, from the verdicts of a batch.
+pub fn levels<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> BTreeMap<String, MethodLevel> {
+    let mut methods: BTreeMap<String, MethodLevel> = BTreeMap::new();
+    for verdict in verdicts {
+        for (method, &level) in &verdict.levels {
+            let known = methods.entry(method.clone()).or_insert(MethodLevel {
+                level: Some(Level::Complete),
+                schemas: 0,
+                complete: 0,
+                witness: None,
+            });
+            known.schemas += 1;
+            known.complete += usize::from(verdict.complete);
+            let weaker = level < known.level;
+            let as_weak = level == known.level && level != Some(Level::Complete);
+            let smaller = || known.witness.as_deref().is_none_or(|old| size(&verdict.schema) < size(old));
+            if weaker || (as_weak && smaller()) {
+                known.level = level;
+                known.witness = Some(verdict.schema.clone());
+            }
+        }
+    }
+    methods
+}
+
+/// How large a schema is: invocations, threads, then the text.
+pub fn size(schema: &str) -> (usize, usize, usize) {
+    match schema.parse::<Schema>() {
+        Ok(parsed) => (parsed.len(), parsed.threads(), schema.len()),
+        Err(_) => (usize::MAX, usize::MAX, schema.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(schema: &str, level: Option<Level>) -> Verdict {
+        let levels = BTreeMap::from([("size".to_owned(), level)]);
+        Verdict { schema: schema.to_owned(), levels, ..Verdict::default() }
+    }
+
+    #[test]
+    fn the_weakest_observation_counts_with_its_smallest_schema() {
+        let verdicts = [
+            verdict("{ size() } || { put(0); put(1) }", Some(Level::Complete)),
+            verdict("{ size(); put(0) } || { put(0); put(1) }", Some(Level::Weak)),
+            verdict("{ size() } || { put(1); put(1) }", Some(Level::Weak)),
+            verdict("{ size() } || { put(1) }", Some(Level::Monotonic)),
+        ];
+        let levels = levels(&verdicts);
+        let size = &levels["size"];
+        assert_eq!((size.level, size.schemas), (Some(Level::Weak), 4));
+        assert_eq!(size.witness.as_deref(), Some("{ size() } || { put(1); put(1) }"));
+    }
+}

@@ -1,0 +1,197 @@
+//! Random schemas, with the weights of Violat.
+//!
+//! The number of threads and of invocations is uniform. Each thread but the last gets a number of invocations from a normal distribution
+//! around the even share, with standard deviation 1, the last the rest. Methods that are trusted and change the object count three
+//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; a schema is not made
+//! twice, not even with its threads in another order; and a schema in which nothing changes the object is not made at all.
+
+use std::collections::HashSet;
+
+use super::rng::Rng;
+use super::{Bounds, Candidate};
+use crate::schema::{Invocation, Schema};
+
+/// Which methods that are not trusted a schema may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspects {
+    /// One, at least once: that which is blamed.
+    One,
+    /// Any.
+    Any,
+}
+
+/// Schemas at random, each once.
+#[derive(Clone, Debug)]
+pub struct Random {
+    methods: Vec<Method>,
+    bounds: Bounds,
+    suspects: Suspects,
+    rng: Rng,
+    made: HashSet<Schema>,
+}
+
+#[derive(Clone, Debug)]
+struct Method {
+    calls: Vec<Invocation>,
+    readonly: bool,
+    trusted: bool,
+}
+
+/// So many schemas in a row that were made before mean that there are hardly any others.
+const MOST_REPETITIONS: usize = 2000;
+/// The weight of a trusted method that changes the object.
+const TRUSTED_MUTATOR: usize = 3;
+
+impl Random {
+    /// Schemas of these calls.
+    pub fn new(candidates: &[Candidate], bounds: Bounds, suspects: Suspects, seed: u64) -> Random {
+        let mut methods: Vec<Method> = Vec::new();
+        for candidate in candidates {
+            let name = &candidate.invocation.method;
+            let call = candidate.invocation.clone();
+            match methods.iter_mut().find(|method| method.calls[0].method == *name) {
+                Some(method) => method.calls.push(call),
+                None => methods.push(Method {
+                    calls: vec![call],
+                    readonly: candidate.readonly,
+                    trusted: candidate.trusted,
+                }),
+            }
+        }
+        // Without trusted methods there is nobody else to make programs of.
+        let suspects = match methods.iter().any(|method| method.trusted && !method.readonly) {
+            true => suspects,
+            false => Suspects::Any,
+        };
+        Random { methods, bounds, suspects, rng: Rng::new(seed), made: HashSet::new() }
+    }
+
+    fn draw(&mut self) -> Option<Schema> {
+        let bounds = self.bounds;
+        let threads = self.rng.between(bounds.min_threads, bounds.max_threads).max(1);
+        let (low, high) = (bounds.min_invocations.max(threads), bounds.max_invocations.max(threads));
+        let invocations = self.rng.between(low, high);
+        let suspected: Vec<usize> =
+            (0..self.methods.len()).filter(|&method| !self.methods[method].trusted).collect();
+        let suspect = match self.suspects {
+            Suspects::One if !suspected.is_empty() => Some(suspected[self.rng.below(suspected.len())]),
+            _ => None,
+        };
+        let pool: Vec<usize> = (0..self.methods.len())
+            .filter(|method| {
+                self.methods[*method].trusted || suspect.is_none_or(|suspect| *method == suspect)
+            })
+            .collect();
+        let (mut sequences, mut left) = (Vec::new(), invocations);
+        for thread in 0..threads {
+            let share = match thread + 1 == threads {
+                true => left,
+                false => self.rng.normal(invocations as f64 / threads as f64).round().max(1.0) as usize,
+            };
+            // The others get one each, too.
+            let share = share.min(left.saturating_sub(threads - thread - 1)).max(1);
+            left = left.saturating_sub(share);
+            sequences.push((0..share).map(|_| self.invocation(&pool)).collect::<Vec<_>>());
+        }
+        let schema = Schema::parallel(sequences);
+        let method = |invocation: &Invocation| {
+            self.methods.iter().find(|method| method.calls[0].method == invocation.method)
+        };
+        let changes =
+            schema.invocations().any(|invocation| method(invocation).is_some_and(|method| !method.readonly));
+        let accuses = suspect.is_none_or(|suspect| {
+            schema.invocations().any(|invocation| invocation.method == self.methods[suspect].calls[0].method)
+        });
+        (changes && accuses).then_some(schema)
+    }
+
+    fn invocation(&mut self, pool: &[usize]) -> Invocation {
+        let weight = |method: &Method| if method.trusted && !method.readonly { TRUSTED_MUTATOR } else { 1 };
+        let total: usize = pool.iter().map(|&method| weight(&self.methods[method])).sum();
+        let mut ticket = self.rng.below(total);
+        let chosen = pool.iter().copied().find(|&method| {
+            let weight = weight(&self.methods[method]);
+            let hit = ticket < weight;
+            ticket = ticket.wrapping_sub(weight);
+            hit
+        });
+        let calls = self.methods[chosen.unwrap_or(pool[0])].calls.len();
+        let call = self.rng.below(calls);
+        self.methods[chosen.unwrap_or(pool[0])].calls[call].clone()
+    }
+}
+
+impl Iterator for Random {
+    type Item = Schema;
+
+    fn next(&mut self) -> Option<Schema> {
+        if self.methods.is_empty() {
+            return None;
+        }
+        for _ in 0..MOST_REPETITIONS {
+            if let Some(schema) = self.draw()
+                && self.made.insert(schema.clone().canonical())
+            {
+                return Some(schema);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(call: &str, readonly: bool, trusted: bool) -> Candidate {
+        Candidate { invocation: call.parse().unwrap(), readonly, trusted }
+    }
+
+    fn map() -> Vec<Candidate> {
+        let mut calls = vec![candidate("size()", true, false), candidate("clear()", false, false)];
+        for key in 0..2 {
+            calls.push(candidate(&format!("get({key})"), true, true));
+            calls.push(candidate(&format!("put({key},0)"), false, true));
+        }
+        calls
+    }
+
+    #[test]
+    fn schemas_are_within_the_bounds_and_different() {
+        let bounds = Bounds { max_threads: 3, ..Bounds::default() };
+        let schemas: Vec<Schema> = Random::new(&map(), bounds, Suspects::One, 7).take(300).collect();
+        let distinct: HashSet<Schema> = schemas.iter().cloned().map(Schema::canonical).collect();
+        assert_eq!((schemas.len(), distinct.len()), (300, 300));
+        for schema in &schemas {
+            assert!((3..=6).contains(&schema.len()) && (2..=3).contains(&schema.threads()), "{schema}");
+            let calls = |name: &str| schema.invocations().any(|call| call.method == name);
+            assert!(calls("size") != calls("clear"), "one to blame: {schema}");
+            assert!(calls("put") || calls("clear"), "something changes: {schema}");
+        }
+    }
+
+    #[test]
+    fn a_seed_makes_the_same_schemas_again() {
+        let schemas =
+            |seed| Random::new(&map(), Bounds::default(), Suspects::One, seed).take(20).collect::<Vec<_>>();
+        assert_eq!(schemas(1), schemas(1));
+        assert_ne!(schemas(1), schemas(2));
+    }
+
+    #[test]
+    fn trusted_mutators_count_three_times() {
+        let mut random = Random::new(&map(), Bounds::default(), Suspects::One, 3);
+        let pool: Vec<usize> = (0..4).collect();
+        let drawn: Vec<String> = (0..6000).map(|_| random.invocation(&pool).method).collect();
+        let puts = drawn.iter().filter(|method| *method == "put").count();
+        assert!((2700..3300).contains(&puts), "{puts} of 6000 should be half");
+    }
+
+    #[test]
+    fn a_small_space_ends() {
+        let calls = [candidate("inc()", false, true)];
+        let bounds = Bounds { max_invocations: 4, ..Bounds::default() };
+        // {inc}||{inc;inc}, {inc}||{inc;inc;inc}, {inc;inc}||{inc;inc}
+        assert_eq!(Random::new(&calls, bounds, Suspects::One, 0).count(), 3);
+    }
+}
