@@ -69,7 +69,8 @@ fn verify_file(verify: &Verify) -> Result<u8, String> {
         }
     };
     let keyed = verify.partition == Some(Partition::Key) || catalog::has_keys(&verify.model);
-    catalog::visit(&verify.model, keyed, Run { verify, reader, format, keyed, name: &name })?
+    let run = Run { verify, reader, format, keyed, name: &name };
+    catalog::visit_with(&verify.model, keyed, verify.nil.into(), run)?
 }
 
 /// A run whose model is not known yet.

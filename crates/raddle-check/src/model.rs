@@ -21,6 +21,7 @@ pub mod queue;
 pub mod register;
 pub mod set;
 pub mod stack;
+pub mod starting;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
 /// A value from a history file, and what the built-in models compute with.
 ///
 /// Two words wide and cheap to clone: a history of a million operations holds millions of them.
@@ -127,4 +129,67 @@ impl fmt::Display for Value {
             }
         }
     }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("null, a truth value, an integer, a text, a list or a mapping")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nil)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Nil)
+    }
+
+    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
+        Ok(Value::Int(n))
+    }
+
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
+        i64::try_from(n).map(Value::Int).map_err(|_| E::custom("integers beyond 64 bits are not supported"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Value::from(items))
+    }
+
+    /// A mapping is the list of its pairs, by key.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some((key, value)) = map.next_entry::<String, Value>()? {
+            pairs.push((number_or_text(key), value));
+        }
+        pairs.sort();
+        Ok(Value::from(pairs.into_iter().map(|(k, v)| Value::from(vec![k, v])).collect::<Vec<_>>()))
+    }
+}
+
+/// JSON has text keys only; a number in quotes is a number.
+fn number_or_text(key: String) -> Value {
+    key.parse().map_or_else(|_| Value::from(key), Value::Int)
 }

@@ -148,3 +148,119 @@ fn the_readme_shows_what_is_printed() {
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(readme.contains(&printed), "{printed}");
 }
+
+/// A history of one process: names with arguments and results, in JSON.
+fn alone(operations: &[(&str, &str, &str)]) -> String {
+    let line = |&(name, argument, result): &(&str, &str, &str)| {
+        format!(
+            "{{\"process\":0,\"type\":\"invoke\",\"f\":\"{name}\",\"value\":{argument}}}\n\
+             {{\"process\":0,\"type\":\"ok\",\"f\":\"{name}\",\"value\":{result}}}\n"
+        )
+    };
+    operations.iter().map(line).collect()
+}
+
+#[test]
+fn collections_may_hold_nil() {
+    for (model, add, remove) in [
+        ("stack", "push", "pop"),
+        ("queue", "enqueue", "dequeue"),
+        ("deque", "push-back", "pop-front"),
+        ("priority-queue", "insert", "remove"),
+    ] {
+        let nil = (add, "null", "null");
+        let empty = (remove, "null", "null");
+        for stream in [&[][..], &["--stream"]] {
+            let verify = |operations: &[_], code, says| {
+                let arguments = [&["verify", "-", "--model", model], stream].concat();
+                expect(&arguments, &alone(operations), code, says);
+            };
+            verify(&[nil, empty], 0, "accepted");
+            verify(&[nil, empty, empty], 0, "accepted");
+            verify(&[nil, (add, "1", "null"), (remove, "null", "1"), (remove, "null", "1")], 1, "violation");
+            verify(&[nil, (add, "1", "null"), (remove, "null", "2")], 1, "violation");
+        }
+    }
+}
+
+#[test]
+fn every_model_can_begin_with_contents() {
+    for (model, operations) in [
+        ("register:7", &[("read", "null", "7")][..]),
+        ("cas-register:7", &[("cas", "[7, 8]", "true"), ("read", "null", "8")]),
+        ("multi-register:{\"x\": 0}", &[("txn", "[[\"r\", \"x\", null]]", "[[\"r\", \"x\", 0]]")]),
+        ("counter:41", &[("add-and-get", "1", "42")]),
+        ("mutex:locked", &[("try-acquire", "null", "false"), ("release", "null", "null")]),
+        ("semaphore:2", &[("available", "null", "2")]),
+        ("set:[1, \"a\"]", &[("contains", "\"a\"", "true"), ("size", "null", "2")]),
+        ("map:{\"k\": [1]}", &[("get", "\"k\"", "[1]"), ("size", "null", "1")]),
+        ("kv:{\"k\": \"ab\"}", &[("append", "[\"k\", \"c\"]", "null"), ("get", "[\"k\", null]", "\"abc\"")]),
+        ("queue:[1, 2]", &[("dequeue", "null", "1"), ("dequeue", "null", "2"), ("dequeue", "null", "null")]),
+        ("bounded-queue:2:[1, 2]", &[("enqueue", "3", "false"), ("dequeue", "null", "1")]),
+        ("blocking-queue:[1]", &[("take", "null", "1")]),
+        ("stack:[1, 2]", &[("pop", "null", "2"), ("pop", "null", "1"), ("pop", "null", "null")]),
+        ("deque:[1, 2]", &[("pop-front", "null", "1"), ("pop-back", "null", "2")]),
+        ("priority-queue:[1, 3, 2]", &[("remove", "null", "3")]),
+        ("min-priority-queue:[3, 1]", &[("remove", "null", "1")]),
+        ("log:[1, 2]", &[("read", "1", "2"), ("append", "3", "2")]),
+        (
+            "bank:{\"a\": 5, \"b\": 0}",
+            &[("transfer", "[\"a\", \"b\", 5]", "true"), ("balance", "\"b\"", "5")],
+        ),
+    ] {
+        expect(&["verify", "-", "--model", model], &alone(operations), 0, "accepted");
+        let empty = model.split(':').next().unwrap();
+        if !["semaphore", "bounded-queue", "bank"].contains(&empty) {
+            expect(&["verify", "-", "--model", empty], &alone(operations), 1, "violation");
+        }
+    }
+    let keyed = ["verify", "-", "--model", "queue:[1]", "--partition", "key"];
+    let each = [("dequeue", "[\"a\", null]", "[\"a\", 1]"), ("dequeue", "[\"b\", null]", "[\"b\", 1]")];
+    expect(&keyed, &alone(&each), 0, "2 parts: 2 accepted");
+}
+
+#[test]
+fn contents_that_do_not_fit_are_one_sentence() {
+    for (model, says) in [
+        ("stack:1", "model `stack` cannot begin with `1`: write a list"),
+        ("stack:[1", "cannot begin with `[1`: write what it holds in JSON"),
+        ("counter:x", "cannot begin with `x`"),
+        ("counter:[1]", "`add` takes an integer"),
+        ("map:[1]", "`put` takes a pair"),
+        ("multi-register:[1]", "write a mapping"),
+        ("bounded-queue:1:[1, 2]", "it does not hold that much"),
+        ("bounded-queue", "needs its capacity"),
+        ("mutex:2", "`mutex:locked`"),
+        ("bank:99999999999x1", "needs up to"),
+        ("bank:{\"a\": true}", "needs up to"),
+    ] {
+        expect(&["verify", "-", "--model", model], "", 2, says);
+    }
+}
+
+#[test]
+fn nil_can_stand_for_any_value_that_a_register_held() {
+    let reads = alone(&[("write", "1", "null"), ("read", "null", "null"), ("read", "null", "1")]);
+    for model in ["register", "cas-register:0"] {
+        for stream in [&[][..], &["--stream"]] {
+            let with = |nil: &[&'static str]| [&["verify", "-", "--model", model], nil, stream].concat();
+            expect(&with(&[]), &reads, 1, "violation");
+            expect(&with(&["--nil", "anything"]), &reads, 0, "accepted");
+        }
+    }
+    let wrong = alone(&[("write", "1", "null"), ("read", "null", "null"), ("read", "null", "2")]);
+    expect(&["verify", "-", "--model", "register", "--nil", "anything"], &wrong, 1, "violation");
+    let transaction = alone(&[
+        ("txn", "[[\"w\", \"x\", 1], [\"w\", \"y\", 2]]", "[[\"w\", \"x\", 1], [\"w\", \"y\", 2]]"),
+        ("txn", "[[\"r\", \"x\", null], [\"r\", \"y\", null]]", "[[\"r\", \"x\", null], [\"r\", \"y\", 2]]"),
+    ]);
+    let multi = ["verify", "-", "--model", "multi-register"];
+    expect(&multi, &transaction, 1, "violation");
+    expect(&[&multi[..], &["--nil", "anything"]].concat(), &transaction, 0, "accepted");
+    expect(
+        &["verify", "-", "--model", "queue", "--nil", "anything"],
+        "",
+        2,
+        "registers only, not of `queue`",
+    );
+}

@@ -51,7 +51,7 @@ fn agrees(
     on_queue: impl Fn(&Queue, &Queues) -> bool,
 ) {
     let (registers, queues) = (Tally::default(), Tally::default());
-    let (register, queue) = (Register { initial: Value::Int(0) }, Queue::new());
+    let (register, queue) = (Register { initial: Value::Int(0), ..Register::default() }, Queue::new());
     let checker = Checker::new().contract(contract);
     for_random_histories(cases, most, 14, |raw| {
         let one = history(&register, &raw, |_, raw| register_op(raw), &some_outputs(3));
@@ -123,14 +123,14 @@ fn serializable_and_strictly_so_for_transactions() {
     for_random_histories(4000, 5, 14, |raw| {
         let history = transactions(&raw);
         let all = history.operations();
-        let serializable = orderable(&MultiRegister, all, |_| true, |_, _| false);
-        let in_time = linearizable(&MultiRegister, &history, Ties::Concurrent);
+        let serializable = orderable(&MultiRegister::default(), all, |_| true, |_, _| false);
+        let in_time = linearizable(&MultiRegister::default(), &history, Ties::Concurrent);
         plain.count(serializable);
         strict.count(in_time);
         for (contract, expected) in
             [(Contract::Serializable, serializable), (Contract::StrictlySerializable, in_time)]
         {
-            let report = Checker::new().contract(contract).check(&history, &MultiRegister);
+            let report = Checker::new().contract(contract).check(&history, &MultiRegister::default());
             prop_assert_eq!(report.is_accepted(), expected, "{} {:?}", contract, history);
         }
         Ok(())
@@ -157,7 +157,7 @@ fn quiescent() {
 #[test]
 fn given_partial_order() {
     let tally = Tally::default();
-    let register = Register { initial: Value::Int(0) };
+    let register = Register { initial: Value::Int(0), ..Register::default() };
     for_random_histories(6000, 7, 14, |raw| {
         let history = history(&register, &raw, |_, raw| register_op(raw), &some_outputs(3));
         let all = history.operations();
@@ -377,7 +377,7 @@ fn buffered_durable<M: Model>(model: &M, history: &History<M::Input, M::Output>)
 
 #[test]
 fn durable() {
-    let register = Register { initial: Value::Int(0) };
+    let register = Register { initial: Value::Int(0), ..Register::default() };
     let tallies = [Tally::default(), Tally::default(), Tally::default()];
     for_random_histories(3000, 7, 14, |raw| {
         let crashes: Vec<u64> = raw.iter().take(2).map(|raw| u64::from(raw.value % 18)).collect();

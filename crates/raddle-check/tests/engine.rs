@@ -41,13 +41,17 @@ fn register_op(raw: Raw) -> RegisterOp {
 
 #[test]
 fn on_a_compare_and_set_register() {
-    agrees(Register { initial: Value::Int(0) }, |_, raw| register_op(raw), some_outputs(3));
+    agrees(
+        Register { initial: Value::Int(0), ..Register::default() },
+        |_, raw| register_op(raw),
+        some_outputs(3),
+    );
 }
 
 #[test]
 fn on_registers_under_keys() {
     let input = |_, raw: Raw| At { key: Value::Int(i64::from(raw.process % 2)), op: register_op(raw) };
-    agrees(Keyed(Register { initial: Value::Int(0) }), input, some_outputs(3));
+    agrees(Keyed(Register { initial: Value::Int(0), ..Register::default() }), input, some_outputs(3));
 }
 
 #[test]
@@ -90,7 +94,7 @@ fn on_a_queue_with_equal_values() {
 #[test]
 fn on_a_queue_that_leaves_a_choice() {
     let outputs = vec![Value::Int(0), Value::Int(1), Value::Nil];
-    agrees(Queue { slack: 1, capacity: None }, |_, raw| queue_op(raw), outputs);
+    agrees(Queue { slack: 1, ..Queue::new() }, |_, raw| queue_op(raw), outputs);
 }
 
 #[test]
@@ -131,7 +135,7 @@ fn first_events<I: Clone>(history: &History<I, Value>, events: usize) -> History
 /// A violation comes with the shortest prefix that is wrong, and with orders that fit as far as they go.
 #[test]
 fn explanations_are_true() {
-    let model = Register { initial: Value::Int(0) };
+    let model = Register { initial: Value::Int(0), ..Register::default() };
     let explained = Tally::default();
     for_random_histories(6000, 7, 14, |raw| {
         let history = history(&model, &raw, |_, raw| register_op(raw), &some_outputs(3));

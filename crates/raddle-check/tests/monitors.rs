@@ -94,7 +94,7 @@ fn priority_queue_op(kind: u8, element: Value) -> PriorityQueueOp {
 #[test]
 fn priority_queue() {
     for smallest_first in [false, true] {
-        let model = PriorityQueue { smallest_first, slack: 0 };
+        let model = PriorityQueue { smallest_first, ..PriorityQueue::new() };
         // Priorities in another order than the operations.
         let shuffled = |index: usize| Value::Int([3, 7, 0, 5, 1, 6, 2, 4][index]);
         agrees(6000, &model, |i, raw| priority_queue_op(raw.kind % 6, shuffled(i)), &values(8));
@@ -132,6 +132,11 @@ fn register() {
         _ => RegisterOp::Read,
     };
     agrees(8000, &Register::default(), input, &values(8));
-    agrees(6000, &Register { initial: Value::Int(-1) }, input, &values(8));
-    agrees(6000, &Register { initial: Value::Int(-1) }, input, &[values(8), vec![Value::Int(-1)]].concat());
+    agrees(6000, &Register { initial: Value::Int(-1), ..Register::default() }, input, &values(8));
+    agrees(
+        6000,
+        &Register { initial: Value::Int(-1), ..Register::default() },
+        input,
+        &[values(8), vec![Value::Int(-1)]].concat(),
+    );
 }

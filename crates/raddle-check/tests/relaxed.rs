@@ -292,7 +292,7 @@ fn stuttering_objects() {
         steps
     }
     let (counters, registers) = (Tally::default(), Tally::default());
-    let register = Register { initial: Value::Int(0) };
+    let register = Register { initial: Value::Int(0), ..Register::default() };
     for_random_histories(1500, 6, 12, |raw| {
         let counter_op = |_, raw: Raw| match raw.kind % 3 {
             0 => CounterOp::Read,
@@ -552,7 +552,7 @@ fn quasi_with_domains() {
 /// Contracts under an order that no clock can have made.
 #[test]
 fn given_orders() {
-    let register = Register { initial: Value::Int(0) };
+    let register = Register { initial: Value::Int(0), ..Register::default() };
     let tallies = [(); 6].map(|()| Tally::default());
     for_random_histories(3000, 6, 12, |raw| {
         let input = |_, raw: Raw| match raw.kind % 2 {

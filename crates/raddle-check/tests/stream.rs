@@ -76,7 +76,7 @@ fn of_registers() {
         2 => RegisterOp::Write(Value::Int(i64::from(raw.value % 3))),
         _ => RegisterOp::Cas(Value::Int(i64::from(raw.value % 3)), Value::Int(i64::from(raw.effect % 3))),
     };
-    let register = Register { initial: Value::Int(0) };
+    let register = Register { initial: Value::Int(0), ..Register::default() };
     agrees(4000, &register, |_, raw| op(raw), &some_outputs(3));
     let keyed = |_, raw: Raw| At { key: Value::Int(i64::from(raw.value % 2)), op: op(raw) };
     agrees(4000, &Keyed(register), keyed, &some_outputs(3));
@@ -152,7 +152,7 @@ fn a_long_queue_is_decided_by_the_monitor() {
 
 #[test]
 fn an_operation_given_up_on_leaves_it_unknown() {
-    let mut stream = Stream::new(Register { initial: Value::Int(0) }).patience(10);
+    let mut stream = Stream::new(Register { initial: Value::Int(0), ..Register::default() }).patience(10);
     let slow = stream.call(RegisterOp::Write(Value::Int(1))).unwrap();
     for _ in 0..20 {
         let read = stream.call(RegisterOp::Read).unwrap();
@@ -166,7 +166,7 @@ fn an_operation_given_up_on_leaves_it_unknown() {
 fn memory_does_not_grow_with_the_stream() {
     // Every value is new, so that states and operations are, too: what is kept must be given up again.
     let limits = Limits { time: None, memory: Some(32 << 20) };
-    let mut stream = Stream::new(Register { initial: Value::Int(0) }).limits(limits);
+    let mut stream = Stream::new(Register { initial: Value::Int(0), ..Register::default() }).limits(limits);
     for n in 0..200_000 {
         let write = stream.call(RegisterOp::Write(Value::Int(n))).unwrap();
         let read = stream.call(RegisterOp::Read).unwrap();
@@ -179,7 +179,7 @@ fn memory_does_not_grow_with_the_stream() {
 #[test]
 fn limits_stop_a_stream() {
     let limits = Limits { time: None, memory: Some(1 << 16) };
-    let mut stream = Stream::new(Queue { capacity: None, slack: 1 }).limits(limits);
+    let mut stream = Stream::new(Queue { slack: 1, ..Queue::new() }).limits(limits);
     let calls: Vec<u64> = (0..12).map(|n| stream.call(QueueOp::Enqueue(Value::Int(n))).unwrap()).collect();
     let stop = calls.into_iter().find_map(|op| stream.respond(op, Value::Nil, 0).err());
     assert_eq!(stop, Some(Stop::Limit(Exhausted::Memory)));

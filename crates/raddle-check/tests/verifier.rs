@@ -21,7 +21,7 @@ fn register_op(raw: Raw) -> RegisterOp {
 
 #[test]
 fn agrees_with_the_checker_while_it_learns() {
-    let model = Keyed(Register { initial: Value::Int(0) });
+    let model = Keyed(Register { initial: Value::Int(0), ..Register::default() });
     let contracts = [
         Contract::Linearizable,
         Contract::Sequential,
@@ -66,7 +66,7 @@ fn relaxed_models_are_verified_as_such() {
         };
         let outputs = [0.into(), 1.into(), 2.into(), Value::Nil];
         let history = history(&Queue::new(), &raw, input, &outputs);
-        let expected = linearizable(&Queue { slack: 1, capacity: None }, &history, Ties::Concurrent);
+        let expected = linearizable(&Queue { slack: 1, ..Queue::new() }, &history, Ties::Concurrent);
         prop_assert_eq!(verifier.borrow_mut().verify(&history), Ok(expected), "{:?}", history);
         Ok(())
     });
@@ -148,7 +148,8 @@ fn forgets_what_it_cannot_use_again() {
 /// Two histories that differ in which of two operations returns first, and for that in their verdict.
 #[test]
 fn remembers_when_operations_returned() {
-    let mut verifier = Verifier::new(Register { initial: Value::Int(0) }, Contract::Linearizable);
+    let mut verifier =
+        Verifier::new(Register { initial: Value::Int(0), ..Register::default() }, Contract::Linearizable);
     for write_returns_first in [false, true, false, true] {
         let mut history = History::new();
         let write = history.invoke(0, RegisterOp::Write(Value::Int(1)));

@@ -144,7 +144,7 @@ fn key_value_simulated() {
 }
 
 fn registers() {
-    let model = Register { initial: Value::Int(0) };
+    let model = Register { initial: Value::Int(0), ..Register::default() };
     let generate = |operations, processes| {
         simulate(
             operations,

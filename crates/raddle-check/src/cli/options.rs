@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::format::Format;
+use crate::model::register::Nil;
 use crate::{Contract, Ties};
 
 /// Decides whether a concurrent history is correct, and says why not.
@@ -54,6 +55,11 @@ pub(super) struct Verify {
     #[arg(long, default_value = "concurrent", value_name = "RULE")]
     pub(super) ties: TieRule,
 
+    /// What it means that a read of a register returned nil: that the register held nil, or, as Knossos has it, that nobody
+    /// knows what it held
+    #[arg(long, default_value = "value", value_name = "MEANING")]
+    pub(super) nil: NilRule,
+
     /// Check while reading, and stop at the first event that proves a violation
     #[arg(long)]
     pub(super) stream: bool,
@@ -93,6 +99,23 @@ pub(super) enum TieRule {
     Concurrent,
     /// The one that returns comes first
     Ordered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum NilRule {
+    /// Nil, like any other value
+    Value,
+    /// Any value
+    Anything,
+}
+
+impl From<NilRule> for Nil {
+    fn from(rule: NilRule) -> Nil {
+        match rule {
+            NilRule::Value => Nil::Value,
+            NilRule::Anything => Nil::Anything,
+        }
+    }
 }
 
 impl From<TieRule> for Ties {

@@ -3,7 +3,6 @@
 use std::io::BufRead;
 
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::lines::Input;
 use super::{Error, Kind, Record, Source};
@@ -63,67 +62,4 @@ impl Jsonl {
         self.last_time = read.time;
         Ok(Record { line, process, kind, name, key: read.key, value: read.value, time: read.time })
     }
-}
-
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
-    }
-}
-
-struct ValueVisitor;
-
-impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("null, a truth value, an integer, a text, a list or a mapping")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nil)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Nil)
-    }
-
-    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
-        Ok(Value::Bool(b))
-    }
-
-    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
-        Ok(Value::Int(n))
-    }
-
-    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
-        i64::try_from(n).map(Value::Int).map_err(|_| E::custom("integers beyond 64 bits are not supported"))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::from(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(Value::from(items))
-    }
-
-    /// A mapping is the list of its pairs, by key.
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some((key, value)) = map.next_entry::<String, Value>()? {
-            pairs.push((number_or_text(key), value));
-        }
-        pairs.sort();
-        Ok(Value::from(pairs.into_iter().map(|(k, v)| Value::from(vec![k, v])).collect::<Vec<_>>()))
-    }
-}
-
-/// JSON has text keys only; a number in quotes is a number.
-fn number_or_text(key: String) -> Value {
-    key.parse().map_or_else(|_| Value::from(key), Value::Int)
 }

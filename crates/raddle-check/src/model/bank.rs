@@ -18,6 +18,22 @@ impl Bank {
     pub fn new(count: i64, balance: i64) -> Bank {
         Bank { accounts: (0..count).map(|account| (Value::Int(account), balance)).collect() }
     }
+
+    /// What is in the accounts after a transfer; none if it is not possible.
+    fn transferred(
+        &self,
+        state: &BTreeMap<Value, i64>,
+        from: &Value,
+        to: &Value,
+        amount: i64,
+    ) -> Option<BTreeMap<Value, i64>> {
+        let mut next = state.clone();
+        let source = next.get_mut(from).filter(|held| **held >= amount)?;
+        *source = source.checked_sub(amount)?;
+        let target = next.get_mut(to)?;
+        *target = target.checked_add(amount)?;
+        Some(next)
+    }
 }
 
 /// An operation of a [`Bank`].
@@ -57,14 +73,9 @@ impl Model for Bank {
     ) -> impl IntoIterator<Item = BTreeMap<Value, i64>> {
         match op {
             Transfer { from, to, amount } => {
-                let possible = state.get(from).is_some_and(|held| held >= amount) && state.contains_key(to);
-                let fits = output.is_none_or(|seen| possible == (*seen != Value::Bool(false)));
-                let mut next = state.clone();
-                if possible {
-                    *next.get_mut(from)? -= amount;
-                    *next.get_mut(to)? += amount;
-                }
-                fits.then_some(next)
+                let after = self.transferred(state, from, to, *amount);
+                let fits = output.is_none_or(|seen| after.is_some() == (*seen != Value::Bool(false)));
+                fits.then(|| after.unwrap_or_else(|| state.clone()))
             }
             Read => {
                 let fits = output.is_none_or(|seen| balances(seen).is_some_and(|seen| seen == *state));
@@ -105,7 +116,7 @@ impl Model for Bank {
 }
 
 /// Pairs `[account balance]` as a map; a mapping in a file arrives as such pairs.
-fn balances(seen: &Value) -> Option<BTreeMap<Value, i64>> {
+pub(super) fn balances(seen: &Value) -> Option<BTreeMap<Value, i64>> {
     let pair =
         |value: &Value| value.as_pair().and_then(|(account, held)| Some((account.clone(), held.as_int()?)));
     seen.as_list()?.iter().map(pair).collect()

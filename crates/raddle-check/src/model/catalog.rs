@@ -2,8 +2,10 @@
 
 use super::keyed::Keyed;
 use super::kv::Text;
+use super::register::{Nil, Register};
+use super::starting::Starting;
 use super::{Named, bank, counter, deque, dual_queue, lock, log, map, multi_register};
-use super::{priority_queue, queue, register, set, stack};
+use super::{priority_queue, queue, set, stack};
 use crate::value::Value;
 
 /// A built-in model, for people.
@@ -19,25 +21,26 @@ pub struct Entry {
 pub const MODELS: &[Entry] = &[
     Entry { name: "register[:initial]", operations: "read, write v" },
     Entry { name: "cas-register[:initial]", operations: "read, write v, cas [old new]" },
-    Entry { name: "multi-register", operations: "txn [[:r k nil] [:w k v] …]" },
-    Entry { name: "counter", operations: "read, inc, dec, add n, add-and-get n, get-and-add n" },
-    Entry { name: "mutex", operations: "acquire, try-acquire, release" },
+    Entry { name: "multi-register[:{…}]", operations: "txn [[:r k nil] [:w k v] …]" },
+    Entry { name: "counter[:n]", operations: "read, inc, dec, add n, add-and-get n, get-and-add n" },
+    Entry { name: "mutex[:locked]", operations: "acquire, try-acquire, release" },
     Entry { name: "semaphore:permits", operations: "acquire n, try-acquire n, release n, available" },
-    Entry { name: "set", operations: "add v, remove v, contains v, size, read" },
-    Entry { name: "map", operations: "put [k v], insert [k v], get k, remove k, contains k, size" },
-    Entry { name: "kv", operations: "put v, append v, get; each with a key" },
-    Entry { name: "queue", operations: "enqueue v, dequeue, peek" },
-    Entry { name: "bounded-queue:capacity", operations: "enqueue v, dequeue, peek" },
-    Entry { name: "blocking-queue", operations: "put v, take, follow-up ticket, cancel ticket" },
-    Entry { name: "stack", operations: "push v, pop, peek" },
+    Entry { name: "set[:[…]]", operations: "add v, remove v, contains v, size, read" },
+    Entry { name: "map[:{…}]", operations: "put [k v], insert [k v], get k, remove k, contains k, size" },
+    Entry { name: "kv[:{…}]", operations: "put v, append v, get; each with a key" },
+    Entry { name: "queue[:[…]]", operations: "enqueue v, dequeue, peek" },
+    Entry { name: "bounded-queue:capacity[:[…]]", operations: "enqueue v, dequeue, peek" },
+    Entry { name: "blocking-queue[:[…]]", operations: "put v, take, follow-up ticket, cancel ticket" },
+    Entry { name: "stack[:[…]]", operations: "push v, pop, peek" },
     Entry {
-        name: "deque",
+        name: "deque[:[…]]",
         operations: "push-front v, push-back v, pop-front, pop-back, peek-front, peek-back",
     },
-    Entry { name: "priority-queue", operations: "insert v, remove, peek; largest first" },
-    Entry { name: "min-priority-queue", operations: "insert v, remove, peek; smallest first" },
-    Entry { name: "log", operations: "append v, read [offset], length" },
+    Entry { name: "priority-queue[:[…]]", operations: "insert v, remove, peek; largest first" },
+    Entry { name: "min-priority-queue[:[…]]", operations: "insert v, remove, peek; smallest first" },
+    Entry { name: "log[:[…]]", operations: "append v, read [offset], length" },
     Entry { name: "bank:accounts×balance", operations: "transfer [from to amount], read, balance account" },
+    Entry { name: "bank:{…}", operations: "likewise, with the balance of each account" },
 ];
 
 /// Something to do with a model whose type is known only by name.
@@ -69,56 +72,132 @@ pub trait Visitor {
 /// assert!(catalog::visit("cas-regster", false, Parse).is_err());
 /// ```
 pub fn visit<V: Visitor>(name: &str, keyed: bool, visitor: V) -> Result<V::Result, String> {
+    visit_with(name, keyed, Nil::Value, visitor)
+}
+
+/// Like [`visit`], with a say in what it means that a read of a register returned nil.
+pub fn visit_with<V: Visitor>(name: &str, keyed: bool, nil: Nil, visitor: V) -> Result<V::Result, String> {
     let (base, parameter) = name.split_once(':').map_or((name, None), |(base, rest)| (base, Some(rest)));
+    if nil == Nil::Anything && is_known(base) && !base.ends_with("register") {
+        return Err(format!("nil stands for any value in reads of registers only, not of `{base}`"));
+    }
     macro_rules! with {
         ($model:expr) => {
-            match $model {
+            with!($model, Fill::Nothing, None)
+        };
+        ($model:expr, $fill:expr) => {
+            with!($model, $fill, parameter)
+        };
+        ($model:expr, $fill:expr, $contents:expr) => {
+            match filled(base, $model, $fill, $contents)? {
                 model if keyed => Ok(visitor.visit(Keyed(model))),
                 model => Ok(visitor.visit(model)),
             }
         };
     }
-    let number = |what: &str| match parameter.map(str::parse::<usize>) {
-        Some(Ok(n)) => Ok(n),
-        _ => Err(format!("model `{base}` needs {what}: `{base}:4`")),
-    };
-    let takes_parameter = ["register", "cas-register", "semaphore", "bounded-queue", "bank"].contains(&base);
-    if parameter.is_some() && !takes_parameter && is_known(base) {
-        return Err(format!("model `{base}` takes no parameter"));
-    }
     match base {
-        "register" | "cas-register" => with!(register::Register { initial: initial(parameter) }),
-        "multi-register" => with!(multi_register::MultiRegister),
-        "counter" => with!(counter::Counter),
-        "mutex" => with!(lock::Semaphore::mutex()),
-        "semaphore" => with!(lock::Semaphore::new(number("its number of permits")? as u64)),
-        "set" => with!(set::Set),
-        "map" => with!(map::Map),
-        "kv" => Ok(visitor.visit(Keyed(Text::new()))),
-        "queue" => with!(queue::Queue::new()),
-        "bounded-queue" => with!(queue::Queue::bounded(number("its capacity")?)),
-        "blocking-queue" => with!(dual_queue::DualQueue),
-        "stack" => with!(stack::Stack::new()),
-        "deque" => with!(deque::Deque),
-        "priority-queue" => with!(priority_queue::PriorityQueue::new()),
-        "min-priority-queue" => {
-            with!(priority_queue::PriorityQueue { smallest_first: true, slack: 0 })
+        "register" | "cas-register" => with!(Register { initial: initial(parameter), nil }),
+        "multi-register" => with!(multi_register::MultiRegister { nil }, Fill::Registers),
+        "counter" => with!(counter::Counter, Fill::Whole("add")),
+        "mutex" => {
+            let locked = match parameter {
+                None | Some("free") => None,
+                Some("locked") => Some("1"),
+                Some(_) => return Err("write `mutex:locked` for a mutex that is locked at first".into()),
+            };
+            with!(lock::Semaphore::mutex(), Fill::Whole("acquire"), locked)
         }
-        "log" => with!(log::Log),
-        "bank" => {
-            let sizes = parameter.and_then(|p| p.split_once(['x', '×']));
-            match sizes.map(|(count, balance)| (count.parse(), balance.parse())) {
-                Some((Ok(count), Ok(balance))) => with!(bank::Bank::new(count, balance)),
-                _ => Err("model `bank` needs its accounts and what is in each: `bank:8x10`".into()),
+        "semaphore" => match parameter.map(str::parse) {
+            Some(Ok(permits)) => with!(lock::Semaphore::new(permits)),
+            _ => Err("model `semaphore` needs its number of permits: `semaphore:4`".into()),
+        },
+        "set" => with!(set::Set, Fill::Each("add")),
+        "map" => with!(map::Map, Fill::Each("put")),
+        // Its objects have keys, so its contents do.
+        "kv" => Ok(visitor.visit(filled(base, Keyed(Text::new()), Fill::Each("put"), parameter)?)),
+        "queue" => with!(queue::Queue::new(), Fill::Each("enqueue")),
+        "bounded-queue" => {
+            let (capacity, contents) = match parameter.and_then(|parameter| parameter.split_once(':')) {
+                Some((capacity, contents)) => (Some(capacity), Some(contents)),
+                None => (parameter, None),
+            };
+            match capacity.map(str::parse) {
+                Some(Ok(capacity)) => with!(queue::Queue::bounded(capacity), Fill::Each("enqueue"), contents),
+                _ => Err("model `bounded-queue` needs its capacity: `bounded-queue:4`".into()),
             }
         }
+        "blocking-queue" => with!(dual_queue::DualQueue, Fill::Each("put")),
+        "stack" => with!(stack::Stack::new(), Fill::Each("push")),
+        "deque" => with!(deque::Deque::default(), Fill::Each("push-back")),
+        "priority-queue" => with!(priority_queue::PriorityQueue::new(), Fill::Each("insert")),
+        "min-priority-queue" => {
+            let queue = priority_queue::PriorityQueue { smallest_first: true, ..Default::default() };
+            with!(queue, Fill::Each("insert"))
+        }
+        "log" => with!(log::Log, Fill::Each("append")),
+        "bank" => with!(bank(parameter)?),
         _ => Err(format!("no model is called `{base}`: there are {}", names().join(", "))),
     }
 }
 
+/// How contents at first become operations.
+enum Fill {
+    /// There are none.
+    Nothing,
+    /// One operation of this name with all of it.
+    Whole(&'static str),
+    /// An operation of this name for each element, or for each pair of key and value.
+    Each(&'static str),
+    /// A transaction that writes each value under its key.
+    Registers,
+}
+
+/// The model `base` with these contents at first.
+fn filled<M: Named>(base: &str, model: M, fill: Fill, contents: Option<&str>) -> Result<Starting<M>, String> {
+    let Some(text) = contents else { return Ok(Starting::empty(model)) };
+    let misfit = |wanted: &str, error: &str| {
+        format!("model `{base}` cannot begin with `{text}`: write {wanted} in JSON{error}")
+    };
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| misfit("what it holds", &format!(" ({error})")))?;
+    let list = || value.as_list().ok_or_else(|| misfit("a list or a mapping", ""));
+    let operations: Result<Vec<M::Input>, String> = match fill {
+        Fill::Nothing => return Err(format!("model `{base}` takes no contents")),
+        Fill::Whole(name) => model.operation(name, &value).map(|operation| vec![operation]),
+        Fill::Each(name) => list()?.iter().map(|element| model.operation(name, element)).collect(),
+        Fill::Registers => {
+            let write = |pair: &Value| {
+                let (key, value) = pair.as_pair().ok_or_else(|| misfit("a mapping", ""))?;
+                Ok(Value::from(vec![":w".into(), key.clone(), value.clone()]))
+            };
+            let writes = list()?.iter().map(write).collect::<Result<Vec<Value>, String>>()?;
+            model.operation("txn", &writes.into()).map(|transaction| vec![transaction])
+        }
+    };
+    let operations = operations.map_err(|error| misfit("its contents", &format!(" ({error})")))?;
+    Starting::with(model, operations).ok_or_else(|| misfit("less", ": it does not hold that much"))
+}
+
+/// Accounts and their balances: `8x10`, or `{"savings": 10, "current": 3}`.
+fn bank(parameter: Option<&str>) -> Result<bank::Bank, String> {
+    const MOST: i64 = 1 << 20;
+    let text = parameter.unwrap_or_default();
+    let sizes = text.split_once(['x', '×']).map(|(count, balance)| (count.parse(), balance.parse()));
+    if let Some((Ok(count), Ok(balance))) = sizes
+        && (0..=MOST).contains(&count)
+    {
+        return Ok(bank::Bank::new(count, balance));
+    }
+    let balances = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'));
+    let accounts = balances.and_then(|balances: Value| bank::balances(&balances));
+    accounts.map(|accounts| bank::Bank { accounts }).ok_or_else(|| {
+        format!("model `bank` needs up to {MOST} accounts and what is in them: `bank:8x10`, `bank:{{\"a\": 10, \"b\": 0}}`")
+    })
+}
+
 /// Whether operations of the model always come with a key.
 pub fn has_keys(name: &str) -> bool {
-    name == "kv"
+    name == "kv" || name.starts_with("kv:")
 }
 
 fn initial(parameter: Option<&str>) -> Value {
@@ -129,7 +208,10 @@ fn initial(parameter: Option<&str>) -> Value {
 }
 
 fn names() -> Vec<&'static str> {
-    MODELS.iter().map(|entry| entry.name.split([':', '[']).next().unwrap_or(entry.name)).collect()
+    let mut names: Vec<&'static str> =
+        MODELS.iter().map(|entry| entry.name.split([':', '[']).next().unwrap_or(entry.name)).collect();
+    names.dedup();
+    names
 }
 
 fn is_known(base: &str) -> bool {

@@ -3,12 +3,16 @@
 use std::collections::VecDeque;
 
 use super::{Named, sentence, unknown};
+use crate::history::Operation;
 use crate::model::Model;
 use crate::value::Value;
 
 /// A double-ended queue, empty at first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Deque;
+pub struct Deque {
+    /// Whether nil is never an element, so that nil always means empty: checkers find out by [`Model::focus`].
+    pub without_nil: bool,
+}
 
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +77,7 @@ impl Model for Deque {
     fn is_read_only(&self, op: &DequeOp, output: Option<&Value>) -> bool {
         match op {
             Push(..) => false,
-            Pop(_) => output == Some(&Value::Nil),
+            Pop(_) => self.without_nil && output == Some(&Value::Nil),
             Peek(_) => true,
         }
     }
@@ -93,6 +97,13 @@ impl Model for Deque {
 
     fn state_bytes(&self, deque: &VecDeque<Value>) -> usize {
         size_of_val(deque) + deque.iter().map(|v| size_of::<Value>() + v.heap_bytes()).sum::<usize>()
+    }
+
+    fn focus(&self, operations: &[&Operation<DequeOp, Value>]) -> Option<Deque> {
+        let adds_nil =
+            |operation: &&Operation<DequeOp, Value>| matches!(operation.input, Push(_, Value::Nil));
+        let is_news = !self.without_nil && !operations.iter().any(adds_nil);
+        is_news.then_some(Deque { without_nil: true })
     }
 }
 

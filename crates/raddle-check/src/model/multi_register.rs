@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use super::{Named, describe_map, map_bytes, misfit, sentence, unknown};
 use crate::model::Model;
+use crate::model::register::Nil;
 use crate::value::Value;
 
 /// Registers under keys, nil at first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MultiRegister;
+pub struct MultiRegister {
+    /// What it means that a read returned nil.
+    pub nil: Nil,
+}
 
 /// A transaction: its steps happen in order, with nothing in between.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +56,7 @@ impl Model for MultiRegister {
                 Read(key) => {
                     let held = next.get(key).unwrap_or(&Value::Nil);
                     let saw = seen.map(|seen| seen[i].as_list().and_then(|step| step.get(2)));
-                    if saw.is_some_and(|saw| saw.unwrap_or(&Value::Nil) != held) {
+                    if saw.is_some_and(|saw| !self.nil.allows(saw.unwrap_or(&Value::Nil), held)) {
                         return None;
                     }
                 }

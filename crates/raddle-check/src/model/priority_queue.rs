@@ -2,6 +2,7 @@
 
 use super::{Named, sentence, unknown};
 use crate::contract::Cost;
+use crate::history::Operation;
 use crate::model::Model;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -17,6 +18,8 @@ pub struct PriorityQueue {
     /// How many better elements a removal may pass over: 0 is a priority queue, `k` a k-out-of-order one, which may
     /// also report empty while it holds up to `k` elements.
     pub slack: usize,
+    /// Whether nil is never an element, so that nil always means empty: checkers find out by [`Model::focus`].
+    pub without_nil: bool,
 }
 
 /// An operation of a [`PriorityQueue`].
@@ -129,7 +132,7 @@ impl Model for PriorityQueue {
     fn is_read_only(&self, op: &PriorityQueueOp, output: Option<&Value>) -> bool {
         match op {
             Insert(_) => false,
-            Remove => output == Some(&Value::Nil),
+            Remove => self.without_nil && output == Some(&Value::Nil),
             Peek => true,
         }
     }
@@ -178,12 +181,21 @@ impl Model for PriorityQueue {
         }
     }
 
+    fn focus(&self, operations: &[&Operation<PriorityQueueOp, Value>]) -> Option<PriorityQueue> {
+        let adds_nil =
+            |operation: &&Operation<PriorityQueueOp, Value>| matches!(operation.input, Insert(Value::Nil));
+        let is_news = !self.without_nil && !operations.iter().any(adds_nil);
+        is_news.then_some(PriorityQueue { without_nil: true, ..*self })
+    }
+
     fn collection(&self) -> Option<Collection> {
         (self.slack == 0).then_some(Collection::PriorityQueue { smallest_first: self.smallest_first })
     }
 
     fn role(&self, op: &PriorityQueueOp, output: Option<&Value>) -> Option<Role> {
         match (op, output) {
+            // Then nil is not always empty.
+            (Insert(Value::Nil), _) => None,
             (Insert(value), _) => Some(Role::Add(value.clone())),
             (Remove | Peek, Some(Value::Nil)) => Some(Role::Empty),
             (Remove, Some(value)) => Some(Role::Remove(value.clone())),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Named, sentence, unknown};
 use crate::contract::Cost;
+use crate::history::Operation;
 use crate::model::Model;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -16,6 +17,8 @@ pub struct Queue {
     /// How far from the head a dequeue may take: 0 is a queue, `k` a k-out-of-order queue, which may also report
     /// empty while it holds up to `k` elements.
     pub slack: usize,
+    /// Whether nil is never an element, so that nil always means empty: checkers find out by [`Model::focus`].
+    pub without_nil: bool,
 }
 
 /// An operation of a [`Queue`].
@@ -39,7 +42,7 @@ impl Queue {
 
     /// A queue of at most `capacity` elements.
     pub fn bounded(capacity: usize) -> Queue {
-        Queue { capacity: Some(capacity), slack: 0 }
+        Queue { capacity: Some(capacity), ..Queue::new() }
     }
 
     /// The positions a dequeue or peek that saw `output` may have taken from if it may pass over `most` elements;
@@ -115,7 +118,7 @@ impl Model for Queue {
     fn is_read_only(&self, op: &QueueOp, output: Option<&Value>) -> bool {
         match op {
             Enqueue(_) => output == Some(&Value::Bool(false)),
-            Dequeue => output == Some(&Value::Nil),
+            Dequeue => self.without_nil && output == Some(&Value::Nil),
             Peek => true,
         }
     }
@@ -167,6 +170,13 @@ impl Model for Queue {
         }
     }
 
+    fn focus(&self, operations: &[&Operation<QueueOp, Value>]) -> Option<Queue> {
+        let adds_nil =
+            |operation: &&Operation<QueueOp, Value>| matches!(operation.input, Enqueue(Value::Nil));
+        let is_news = !self.without_nil && !operations.iter().any(adds_nil);
+        is_news.then_some(Queue { without_nil: true, ..*self })
+    }
+
     fn collection(&self) -> Option<Collection> {
         (self.capacity.is_none() && self.slack == 0).then_some(Collection::Queue)
     }
@@ -174,6 +184,8 @@ impl Model for Queue {
     fn role(&self, op: &QueueOp, output: Option<&Value>) -> Option<Role> {
         match (op, output) {
             (Enqueue(_), Some(Value::Bool(false))) => None,
+            // Then nil is not always empty.
+            (Enqueue(Value::Nil), _) => None,
             (Enqueue(value), _) => Some(Role::Add(value.clone())),
             (Dequeue | Peek, Some(Value::Nil)) => Some(Role::Empty),
             (Dequeue, Some(value)) => Some(Role::Remove(value.clone())),

@@ -10,6 +10,25 @@ use crate::value::Value;
 pub struct Register {
     /// What it holds at first.
     pub initial: Value,
+    /// What it means that a read returned nil.
+    pub nil: Nil,
+}
+
+/// What it means that a read returned nil.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nil {
+    /// It saw nil.
+    #[default]
+    Value,
+    /// Nobody knows what it saw, so any value will do: the reading of Knossos, on which histories of Jepsen rely.
+    Anything,
+}
+
+impl Nil {
+    /// Whether a read that returned `seen` may have seen `held`.
+    pub(super) fn allows(self, seen: &Value, held: &Value) -> bool {
+        seen == held || (self == Nil::Anything && seen.is_nil())
+    }
 }
 
 /// An operation of a [`Register`].
@@ -36,7 +55,7 @@ impl Model for Register {
 
     fn step(&self, held: &Value, op: &RegisterOp, output: Option<&Value>) -> impl IntoIterator<Item = Value> {
         match op {
-            Read => output.is_none_or(|seen| seen == held).then(|| held.clone()),
+            Read => output.is_none_or(|seen| self.nil.allows(seen, held)).then(|| held.clone()),
             Write(value) => Some(value.clone()),
             Cas(from, to) => {
                 let swapped = held == from;
@@ -87,6 +106,7 @@ impl Model for Register {
 
     fn role(&self, op: &RegisterOp, output: Option<&Value>) -> Option<Role> {
         match op {
+            Read if self.nil == Nil::Anything && output?.is_nil() => None,
             Read => Some(Role::Peek(output?.clone())),
             Write(value) => Some(Role::Add(value.clone())),
             Cas(..) => None,

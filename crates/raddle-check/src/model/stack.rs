@@ -2,6 +2,7 @@
 
 use super::{Named, sentence, unknown};
 use crate::contract::Cost;
+use crate::history::Operation;
 use crate::model::Model;
 use crate::monitor::{Collection, Role};
 use crate::value::Value;
@@ -12,6 +13,8 @@ pub struct Stack {
     /// How far from the top a pop may take: 0 is a stack, `k` a k-out-of-order stack, which may also report empty
     /// while it holds up to `k` elements.
     pub slack: usize,
+    /// Whether nil is never an element, so that nil always means empty: checkers find out by [`Model::focus`].
+    pub without_nil: bool,
 }
 
 /// An operation of a [`Stack`].
@@ -97,7 +100,7 @@ impl Model for Stack {
     fn is_read_only(&self, op: &StackOp, output: Option<&Value>) -> bool {
         match op {
             Push(_) => false,
-            Pop => output == Some(&Value::Nil),
+            Pop => self.without_nil && output == Some(&Value::Nil),
             Peek => true,
         }
     }
@@ -146,12 +149,20 @@ impl Model for Stack {
         }
     }
 
+    fn focus(&self, operations: &[&Operation<StackOp, Value>]) -> Option<Stack> {
+        let adds_nil = |operation: &&Operation<StackOp, Value>| matches!(operation.input, Push(Value::Nil));
+        let is_news = !self.without_nil && !operations.iter().any(adds_nil);
+        is_news.then_some(Stack { without_nil: true, ..*self })
+    }
+
     fn collection(&self) -> Option<Collection> {
         (self.slack == 0).then_some(Collection::Stack)
     }
 
     fn role(&self, op: &StackOp, output: Option<&Value>) -> Option<Role> {
         match (op, output) {
+            // Then nil is not always empty.
+            (Push(Value::Nil), _) => None,
             (Push(value), _) => Some(Role::Add(value.clone())),
             (Pop | Peek, Some(Value::Nil)) => Some(Role::Empty),
             (Pop, Some(value)) => Some(Role::Remove(value.clone())),
