@@ -305,7 +305,7 @@ impl Hook {
     }
 }
 
-fn check_block(block: &ItemImpl) -> Result<()> {
+pub(crate) fn check_block(block: &ItemImpl) -> Result<()> {
     if let Some((of, _)) = &block.trait_ {
         return Err(Error::new_spanned(
             of,
@@ -335,10 +335,19 @@ fn take_own_attributes(method: &mut ImplItemFn) -> Vec<Attribute> {
 
 /// All mistakes, so that one run of the compiler shows them.
 #[derive(Default)]
-struct Mistakes(Option<Error>);
+pub(crate) struct Mistakes(Option<Error>);
 
 impl Mistakes {
-    fn of<T>(&mut self, result: Result<T>) -> Option<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn into_error(self) -> Option<Error> {
+        self.0
+    }
+
+    /// Keeps the mistake, if there is one.
+    pub(crate) fn of<T>(&mut self, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {

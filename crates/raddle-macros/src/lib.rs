@@ -2,13 +2,14 @@
 //!
 //! An attribute becomes calls of the builder `raddle::Test`; nothing is decided here that the builder could decide.
 //! [`settings`] reads what stands in parentheses, [`operation`] and [`definition`] read impl blocks and say what is wrong with
-//! them, [`expand`] writes the builder; [`function`] is for plain functions, [`arbitrary`] for types of arguments.
+//! them, [`expand`] writes the builder; [`function`] is for plain functions, [`mod@litmus`] for graded tests, [`mod@arbitrary`] for types of arguments.
 #![forbid(unsafe_code)]
 
 mod arbitrary;
 mod definition;
 mod expand;
 mod function;
+mod litmus;
 mod operation;
 mod settings;
 mod words;
@@ -34,6 +35,21 @@ pub fn test(settings: TokenStream, item: TokenStream) -> TokenStream {
         }
         Ok(other) => {
             let message = "`#[raddle::test]` belongs on an impl block with operations, or on a function";
+            let mistake = Error::new_spanned(&other, message).to_compile_error();
+            quote!(#other #mistake)
+        }
+        Err(error) => error.to_compile_error(),
+    };
+    expanded.into()
+}
+
+#[doc = include_str!("litmus.md")]
+#[proc_macro_attribute]
+pub fn litmus(settings: TokenStream, item: TokenStream) -> TokenStream {
+    let expanded = match syn::parse(item) {
+        Ok(Item::Impl(block)) => litmus::expand(settings.into(), block),
+        Ok(other) => {
+            let message = "`#[raddle::litmus]` belongs on an impl block with actors";
             let mistake = Error::new_spanned(&other, message).to_compile_error();
             quote!(#other #mistake)
         }

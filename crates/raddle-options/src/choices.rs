@@ -43,6 +43,16 @@ pub enum Allocation {
     Reuse,
 }
 
+/// Whether an exploration must be one: programs that were built without instrumentation hide most events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Explored {
+    /// An exploration in a program without instrumentation fails, and says how to run it.
+    Required,
+    /// It does what it can, and says in one line what it cannot.
+    Optional,
+}
+
 /// Something that may happen to a program, and that is explored only where it is asked for. A search that meets it and does not
 /// explore it is not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +68,8 @@ pub enum Also {
     Timeouts,
     /// Random bytes, which hash maps use too, differ from execution to execution. No search tries all of them.
     RandomBytes,
+    /// A wake-up of one thread, such as `Condvar::notify_one`, wakes any of those that wait, not only the one that has waited longest.
+    WakeOrders,
 }
 
 /// Spells the variants of a type, for `FromStr` and `Display`.
@@ -88,11 +100,13 @@ spell!(Memory { Sc => "sc", Rc11 => "rc11" });
 spell!(Backend { Coroutines => "coroutines", Threads => "threads" });
 spell!(Isolation { Rollback => "rollback", Fork => "fork" });
 spell!(Allocation { Quarantine => "quarantine", Reuse => "reuse" });
+spell!(Explored { Required => "required", Optional => "optional" });
 spell!(Also {
     SpuriousWakeUps => "spurious-wake-ups",
     SpuriousFailures => "spurious-failures",
     Timeouts => "timeouts",
     RandomBytes => "random-bytes",
+    WakeOrders => "wake-orders",
 });
 
 #[cfg(test)]
@@ -105,7 +119,8 @@ mod tests {
         assert_eq!("rc11".parse::<Memory>().unwrap().to_string(), "rc11");
         assert_eq!("relaxed".parse::<Memory>().unwrap_err(), "write `sc` or `rc11`");
         assert_eq!(list("timeouts, random-bytes,"), Ok(vec![Also::Timeouts, Also::RandomBytes]));
-        let instead = "write `spurious-wake-ups`, `spurious-failures`, `timeouts` or `random-bytes`";
+        let instead =
+            "write `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes` or `wake-orders`";
         assert_eq!(list::<Also>("timeouts,bytes").unwrap_err(), instead);
     }
 }

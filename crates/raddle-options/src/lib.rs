@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | the table, and the values that it stands for |
 //! | `entry` | one line of it: names, help, default, how text becomes a value |
+//! | `manifest` | settings in a `Cargo.toml` |
 //! | `choices`, `strategy`, `suppression` | types of values |
 //! | `parse` | numbers, durations, switches and paths as text |
 //! | [`schedule`] | schedules as text |
@@ -18,14 +19,16 @@
 
 mod choices;
 mod entry;
+mod manifest;
 mod parse;
 pub mod schedule;
 mod strategy;
 mod suppression;
 mod table;
 
-pub use choices::{Allocation, Also, Backend, Isolation, Memory};
+pub use choices::{Allocation, Also, Backend, Explored, Isolation, Memory};
 pub use entry::{Entry, environment, find};
+pub use manifest::setting;
 pub use parse::{columns, list, paths, switch};
 pub use strategy::Strategy;
 pub use suppression::Suppression;

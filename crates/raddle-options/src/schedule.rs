@@ -9,6 +9,9 @@ pub fn encode(choices: &[u16]) -> String {
     choices.chunk_by(|a, b| a == b).map(run).collect::<Vec<_>>().join(" ")
 }
 
+/// The largest number of choices of a schedule. Executions end long before.
+const MAX_CHOICES: usize = 1 << 26;
+
 /// The schedule of a text.
 ///
 /// # Errors
@@ -22,6 +25,9 @@ pub fn decode(text: &str) -> Result<Vec<u16>, String> {
         };
         let thread: u16 = thread.parse().map_err(bad)?;
         let times: u32 = times.parse().map_err(bad)?;
+        if choices.len() + times as usize > MAX_CHOICES {
+            return Err(format!("`{run}` makes the schedule longer than {MAX_CHOICES} steps"));
+        }
         choices.extend(std::iter::repeat_n(thread, times as usize));
     }
     Ok(choices)
@@ -37,6 +43,7 @@ mod tests {
             assert_eq!(encode(&decode(text).unwrap()), text);
         }
         assert_eq!(decode(" 0x2  1").unwrap(), [0, 0, 1]);
+        assert!(decode("0x4294967295").unwrap_err().contains("longer than"));
         for text in ["a", "0x", "x3", "65536", "-1", "0x3x1"] {
             assert!(decode(text).unwrap_err().contains("is not a step of a schedule"), "{text}");
         }

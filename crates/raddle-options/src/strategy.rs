@@ -28,6 +28,9 @@ pub enum Strategy {
     Auto,
     /// The given thread at each choice; then each thread as long as it can go on.
     Schedule(Vec<u16>),
+    /// The threads take turns as listed, out of turn where they cannot, and then in order; a turn is a step before which threads may
+    /// change. Thread 0 only makes the others, without entries.
+    Turns(Vec<u16>),
 }
 
 impl FromStr for Strategy {
@@ -50,8 +53,9 @@ impl FromStr for Strategy {
             ("exhaustive", None) => Ok(Strategy::Exhaustive),
             ("auto", None) => Ok(Strategy::Auto),
             ("schedule", Some(choices)) => schedule::decode(choices).map(Strategy::Schedule),
-            _ => Err("write `random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin`, `exhaustive`, `auto` or \
-                      `schedule:0x3 1 0`"
+            ("turns", Some(threads)) => schedule::decode(threads).map(Strategy::Turns),
+            _ => Err("write `random`, `pct`, `pct:3`, `pos`, `bounded`, `bounded:2`, `round-robin`, `exhaustive`, `auto`, \
+                      `schedule:0x3 1 0` or `turns:1x3 2 1`"
                 .into()),
         }
     }
@@ -69,6 +73,7 @@ impl fmt::Display for Strategy {
             Strategy::Exhaustive => f.write_str("exhaustive"),
             Strategy::Auto => f.write_str("auto"),
             Strategy::Schedule(choices) => write!(f, "schedule:{}", schedule::encode(choices)),
+            Strategy::Turns(threads) => write!(f, "turns:{}", schedule::encode(threads)),
         }
     }
 }
@@ -80,7 +85,9 @@ mod tests {
     #[test]
     fn strategies_are_written_as_they_are_read() {
         let plain = ["random", "pos", "bounded", "round-robin", "exhaustive", "auto"];
-        for text in plain.into_iter().chain(["pct:3", "bounded:0", "bounded:2", "schedule:0x3 1 0"]) {
+        for text in
+            plain.into_iter().chain(["pct:3", "bounded:0", "bounded:2", "schedule:0x3 1 0", "turns:1x3 2 1"])
+        {
             assert_eq!(text.parse::<Strategy>().unwrap().to_string(), text);
         }
         assert_eq!("pct".parse(), Ok(Strategy::Pct(3)));
@@ -97,6 +104,6 @@ mod tests {
         check(&["", "dfs", "random:1", "pos:", "schedule"], "`bounded:2`");
         check(&["pct:0", "pct:", "pct:x"], "at least 1");
         check(&["bounded:-1", "bounded:"], "as in `bounded:2`");
-        check(&["schedule:a"], "as in `0x3`");
+        check(&["schedule:a", "turns:1,2"], "as in `0x3`");
     }
 }

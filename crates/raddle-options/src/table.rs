@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::choices::{Allocation, Also, Backend, Isolation, Memory};
+use crate::choices::{Allocation, Also, Backend, Explored, Isolation, Memory};
 use crate::entry::Entry;
 use crate::parse::{columns, duration, list, one_of, paths, switch, whole};
 use crate::strategy::Strategy;
@@ -47,7 +47,7 @@ macro_rules! search_options {
 
 search_options! {
     /// How the next schedule is picked: `random`, `pct` or `pct:DEPTH`, `pos`, `bounded` or `bounded:PREEMPTIONS`, `round-robin`,
-    /// `exhaustive`, `auto`, `schedule:STEPS`
+    /// `exhaustive`, `auto`, `schedule:STEPS`, `turns:THREADS`
     strategy: Strategy = Strategy::Auto,
     "RADDLE_STRATEGY", "--strategy", "STRATEGY", "`auto`",
     |strategy, text| text.parse().map(|chosen| *strategy = chosen);
@@ -62,6 +62,11 @@ search_options! {
     "RADDLE_PREEMPTIONS", "--preemptions", "N", "no limit",
     |most, text| whole(text, 0..=usize::MAX).map(|number| *most = Some(number));
 
+    /// Whether threads change only at marked operations and at locks: `on`, `off`
+    only_marked: bool = false,
+    "RADDLE_ONLY_MARKED", "--only-marked", "ON|OFF", "`off`",
+    |only, text| switch(text).map(|on| *only = on);
+
     /// Seed of the search
     seed: u64 = 0,
     "RADDLE_SEED", "--seed", "N", "`0`",
@@ -74,7 +79,7 @@ search_options! {
 
     /// Time for each exploration: `500ms`, `60s`, `2m`
     budget: Option<Duration> = None,
-    "RADDLE_BUDGET", "--budget", "DURATION", "30s for `auto` without a number of executions, else no limit",
+    "RADDLE_BUDGET", "--budget", "DURATION", "10s for `auto`, 60s with a number of executions, else no limit",
     |budget, text| duration(text).map(|time| *budget = Some(time));
 
     /// Events in one execution at most
@@ -123,7 +128,7 @@ search_options! {
     "RADDLE_REFERENCE_COUNTS", "--reference-counts", "PATHS", "none",
     |code, text| { code.extend(paths(text)); Ok(()) };
 
-    /// What else may happen, with commas between: `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes`
+    /// What else may happen, with commas between: `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes`, `wake-orders`
     also: Vec<Also> = Vec::new(),
     "RADDLE_ALSO", "--also", "LIST", "nothing",
     |also, text| list::<Also>(text).map(|more| also.extend(more));
@@ -138,10 +143,21 @@ search_options! {
     "RADDLE_ALLOW_LEAKED_THREADS", "--allow-leaked-threads", "ON|OFF", "`off`",
     |allow, text| switch(text).map(|on| *allow = on);
 
+    /// Whether an exploration in which only one thread ever runs may pass: `on`, `off`
+    allow_one_thread: bool = false,
+    "RADDLE_ALLOW_ONE_THREAD", "--allow-one-thread", "ON|OFF", "`off`",
+    |allow, text| switch(text).map(|on| *allow = on);
+
     /// Whether searches of strategy `exhaustive` that end early, also by Ctrl-C, are saved and go on the next time: `on`, `off`
     resume: bool = false,
     "RADDLE_RESUME", "--resume", "ON|OFF", "`off`",
     |resume, text| switch(text).map(|on| *resume = on);
+
+    /// What explorations do in a program without instrumentation, as plain `cargo test` builds it: `required` (they fail), `optional`
+    /// (they do what they can, and say so)
+    explored: Option<Explored> = None,
+    "RADDLE_EXPLORED", "--explored", "WORD", "`required` under `cargo raddle` and where `CI` is set, else `optional`",
+    |explored, text| text.parse().map(|chosen| *explored = Some(chosen));
 
     /// Bytes of stack of each thread
     stack_size: usize = 2 << 20,
@@ -205,8 +221,21 @@ pub static OTHERS: &[Entry] = &[
     internal("RADDLE_PACKAGE", "What the test was built from"),
     internal("RADDLE_CARGO_ARGS", "How the test was built"),
     internal("RADDLE_PROGRESS", "File descriptor for lines about progress"),
+    internal("RADDLE_DEBUGGER", "File that `cargo raddle debug` shares with the test"),
     internal("RADDLE_CORES", "Number of processors for each of the tests that run at once"),
+    internal(
+        "RADDLE_ALTERNATIVES",
+        "Whether a replay looks for executions that pass, and adds them to the failure file",
+    ),
+    internal("RADDLE_COVERAGE", "Whether explorations without failure say which code they reached"),
     internal("RADDLE_RECORD", "File to which each search appends what it came to"),
+    internal("RADDLE_LITMUS", "The columns that litmus tests fill: `hardware` or `models`"),
+    internal(
+        "RADDLE_LITMUS_REPORTS",
+        "Directory for the reports of litmus tests, which then leave the verdict to others",
+    ),
+    internal("RADDLE_LITMUS_TIME", "Milliseconds of each litmus test on real threads"),
+    internal("RADDLE_SLOW_TESTS", "Whether tests of Raddle itself that take long are run"),
 ];
 
 /// Every line of the table.
