@@ -21,6 +21,7 @@
 //! | [`outcome`] | outcomes of executions, and why an execution is discarded | |
 //! | [`detect`] | data races and memory errors | asks its caller what happened before |
 //! | [`isolate`] | roll-back of heap, pages, borrowed locals and environment; memory images | addresses depend on a thread's own allocations only |
+//! | [`coverage`] | the code that an exploration reached, and how threads met there | decides nothing in an execution |
 //! | [`site`] | the class of the code at an address | |
 //! | [`schedule`] | the choices that make an execution | |
 //! | [`left_out`] | possible behaviour that a search leaves out | a search that leaves something out is not complete |
@@ -31,6 +32,7 @@
 //! **Invariant:** the engine knows no C symbols, no meaning of operations, no contracts and no reports. `raddle-intercept` turns
 //! intercepted calls into calls of the [`interface`]; `raddle` turns results into reports.
 
+pub mod coverage;
 pub mod detect;
 pub mod execution;
 pub mod exploration;

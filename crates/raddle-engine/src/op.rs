@@ -77,6 +77,10 @@ pub enum Effect {
     Lock,
     /// Independent of every other step: the beginning of a thread, a fence, a yield.
     Nothing,
+    /// Is marked, or an operation of a monitor: may do anything.
+    Marked,
+    /// Not known: the thread was woken.
+    Woken,
 }
 
 /// The step that a thread will take when it runs next.
@@ -92,10 +96,16 @@ impl Pending {
     /// A step that is independent of every other.
     pub const NOTHING: Pending = Pending { address: 0, effect: Effect::Nothing };
 
+    /// What a thread does when it is woken.
+    pub const WOKEN: Pending = Pending { address: 0, effect: Effect::Woken };
+
+    /// A marked operation. All of them conflict.
+    pub const MARKED: Pending = Pending { address: 0, effect: Effect::Marked };
+
     /// Whether the order of the two steps can matter.
     #[inline]
     pub fn conflicts(&self, other: &Pending) -> bool {
-        let touches = |effect| effect != Effect::Nothing;
+        let touches = |effect| !matches!(effect, Effect::Nothing | Effect::Woken);
         self.address == other.address
             && touches(self.effect)
             && touches(other.effect)

@@ -25,6 +25,90 @@ pub struct Trace {
     pub(crate) watch: Watch,
     /// The recorded accesses of `watch`, however long ago.
     pub evidence: Vec<Event>,
+    /// The plain writes that are recorded.
+    pub(crate) writes: PlainWrites,
+    /// What happened since the latest observation.
+    news: News,
+}
+
+/// Plain writes: the one that was announced last and has not been recorded yet, and how many there were.
+#[derive(Debug, Default)]
+pub(crate) struct PlainWrites {
+    pub(crate) announced: Option<PlainWrite>,
+    /// Number of recorded ones.
+    recorded: usize,
+    /// Number of those since the latest event.
+    in_a_row: usize,
+}
+
+/// A plain write, which its thread makes after it was announced and before it enters the engine again.
+#[derive(Debug)]
+pub(crate) struct PlainWrite {
+    pub(crate) thread: ThreadId,
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) name: Option<String>,
+    pub(crate) stack: Vec<CallFrame>,
+    pub(crate) links: Links,
+}
+
+/// Most plain writes of a trace, and most between two events: a long initialisation is not told write by write.
+const MOST_WRITES: usize = 4_000;
+const MOST_WRITES_IN_A_ROW: usize = 32;
+
+/// What happened besides events.
+#[derive(Debug, Default)]
+struct News {
+    freed: Vec<usize>,
+    objects: Vec<Introduced>,
+}
+
+/// An object that the code under test introduces, because the report is about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Introduced {
+    /// The address of the object.
+    pub address: usize,
+    /// A function that is an instance for the type of the object.
+    pub anchor: usize,
+}
+
+/// Looks at the memory of an execution while it is recorded.
+pub trait Observer {
+    /// The execution begins, perhaps again.
+    fn begin(&mut self);
+
+    /// The value of up to 16 bytes of memory, if they can be read.
+    fn value(&mut self, address: usize, size: usize) -> Option<u128>;
+
+    /// An event was recorded.
+    fn observe(&mut self, observation: &Observation<'_>);
+}
+
+/// An observer of nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    fn begin(&mut self) {}
+
+    fn value(&mut self, _: usize, _: usize) -> Option<u128> {
+        None
+    }
+
+    fn observe(&mut self, _: &Observation<'_>) {}
+}
+
+/// An event, and what happened since the event before.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    /// The number of the event, omitted ones included.
+    pub number: u64,
+    /// The event.
+    pub event: &'a Event,
+    /// The blocks that were freed.
+    pub freed: &'a [usize],
+    /// The objects that were introduced.
+    pub objects: &'a [Introduced],
 }
 
 /// One event.
@@ -136,6 +220,12 @@ pub enum Action {
         size: usize,
         kind: AccessKind,
     },
+    /// A plain write to memory that other threads may know, and the value that it leaves, if that is small.
+    Write {
+        address: usize,
+        size: usize,
+        value: Option<u128>,
+    },
     Allocate {
         address: usize,
         size: usize,
@@ -168,6 +258,39 @@ pub enum Action {
         call: String,
         result: String,
     },
+    /// A marked operation begins, or has ended with a result, if it has one.
+    Step {
+        name: String,
+        ended: Option<StepEnd>,
+    },
+    /// An operation of the monitor whose lock is at the address.
+    Monitor {
+        address: usize,
+        act: MonitorAct,
+    },
+}
+
+/// The end of a marked operation: its result in words, unless it returns nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepEnd(pub Option<String>);
+
+/// What a thread does at a monitor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MonitorAct {
+    /// Waits until no thread is inside.
+    Blocks,
+    /// Enters.
+    Enters,
+    /// Leaves.
+    Exits,
+    /// Leaves, and waits for a notification.
+    Waits,
+    /// Was notified, and is inside again.
+    Resumes,
+    /// Notifies one thread, if any waits.
+    Notifies(Option<ThreadId>),
+    /// Notifies all threads that wait.
+    NotifiesAll(Vec<ThreadId>),
 }
 
 /// Names a memory location, from the call stack of an event and the address.
@@ -182,11 +305,13 @@ impl Action {
             | Action::Rmw { address, .. }
             | Action::Cas { address, .. }
             | Action::Access { address, .. }
+            | Action::Write { address, .. }
             | Action::Allocate { address, .. }
             | Action::Free { address }
             | Action::Wait { address, .. }
             | Action::Woken { address, .. }
-            | Action::Wake { address, .. } => Some(address),
+            | Action::Wake { address, .. }
+            | Action::Monitor { address, .. } => Some(address),
             _ => None,
         }
     }
@@ -201,6 +326,7 @@ impl Action {
             }
             Action::Cas { order, expected, read, .. } => expected == read && order.releases(),
             Action::Spawn { .. } => true,
+            Action::Monitor { ref act, .. } => *act == MonitorAct::Exits,
             _ => false,
         }
     }
@@ -212,7 +338,7 @@ impl Action {
             | Action::Store { address, size, .. }
             | Action::Rmw { address, size, .. }
             | Action::Cas { address, size, .. } => (address, size.into()),
-            Action::Access { address, size, .. } => (address, size),
+            Action::Access { address, size, .. } | Action::Write { address, size, .. } => (address, size),
             _ => return false,
         };
         address < bytes.end && bytes.start < address + size
@@ -230,6 +356,8 @@ impl Trace {
             switched: None,
             watch: Watch::default(),
             evidence: Vec::new(),
+            writes: PlainWrites::default(),
+            news: News::default(),
         }
     }
 
@@ -238,6 +366,8 @@ impl Trace {
         self.events.clear();
         self.omitted = 0;
         self.switched = None;
+        self.writes = PlainWrites::default();
+        self.news = News::default();
     }
 
     /// The trace, set to record the accesses that explain a failure.
@@ -258,6 +388,10 @@ impl Trace {
         is_skipped: bool,
     ) {
         let is_watched = self.is_watched(&action);
+        match action {
+            Action::Write { .. } => self.writes.recorded += 1,
+            _ => self.writes.in_a_row = 0,
+        }
         let mut event = Event { thread, action, name, stack, switch: None, links };
         if is_watched {
             self.evidence.push(event.clone());
@@ -281,12 +415,45 @@ impl Trace {
     pub(crate) fn is_watched(&self, action: &Action) -> bool {
         let Some(address) = action.address() else { return false };
         match *action {
+            // Evidence is recorded as an access.
+            Action::Write { .. } => false,
             Action::Allocate { .. } | Action::Free { .. } => self.watch.blocks.contains(&address),
             _ => !self.watch.bytes.is_empty() && action.overlaps(&self.watch.bytes),
         }
     }
 
+    /// The number of events so far.
+    pub(crate) fn made(&self) -> u64 {
+        self.omitted + self.events.len() as u64
+    }
+
     pub(crate) fn switch(&mut self, reason: SwitchReason) {
         self.switched.get_or_insert(reason);
+    }
+
+    /// Whether another plain write is recorded.
+    pub(crate) fn wants_write(&mut self) -> bool {
+        self.writes.in_a_row += 1;
+        self.writes.in_a_row <= MOST_WRITES_IN_A_ROW && self.writes.recorded < MOST_WRITES
+    }
+
+    /// A block is freed.
+    pub(crate) fn has_freed(&mut self, address: usize) {
+        self.news.freed.push(address);
+    }
+
+    /// The code under test introduces an object.
+    pub(crate) fn introduce(&mut self, object: Introduced) {
+        self.news.objects.push(object);
+    }
+
+    /// Shows the latest event to an observer.
+    pub(crate) fn show(&mut self, observer: &mut dyn Observer) {
+        let Some(event) = self.events.last() else { return };
+        let number = self.omitted + self.events.len() as u64 - 1;
+        let News { freed, objects } = &self.news;
+        observer.observe(&Observation { number, event, freed, objects });
+        self.news.freed.clear();
+        self.news.objects.clear();
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The top-level modules, from the bottom up. A module may import those that come before it.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 23] = [
     "in_place",
     "platform",
     "op",
@@ -13,6 +13,7 @@ const LAYERS: [&str; 22] = [
     "left_out",
     "schedule",
     "site",
+    "coverage",
     "isolate",
     "detect",
     "outcome",

@@ -14,10 +14,21 @@
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::execution::{Engine, engine_of_virtual_thread};
 use raddle_engine::interface::{self};
 use raddle_engine::op::{Caller, Order, Rmw};
 use raddle_engine::platform::global::{GLOBAL, Global, PROBE};
+
+/// The engine of a virtual thread. On any other thread an actor of the stress harness may run, which wants delays inside operations, too:
+/// this is the place that sees all their atomic accesses. On threads that are no actors it costs the load of a thread-local.
+#[inline]
+fn engine_or_pause() -> Option<*mut Engine> {
+    let engine = engine_of_virtual_thread();
+    if engine.is_none() {
+        raddle_stress::pause_point();
+    }
+    engine
+}
 
 /// The instructions of one symbol. While spinloops are detected, the caller's registers are saved on the way.
 macro_rules! entry {
@@ -69,7 +80,7 @@ macro_rules! atomics {
             unsafe extern "C" fn load(place: *const $int, order: u32, pc: usize, fp: usize) -> $int {
                 // SAFETY: instrumented code loads from here.
                 unsafe {
-                    match engine_of_virtual_thread() {
+                    match engine_or_pause() {
                         Some(engine) => interface::load(engine, Caller { pc, fp }, place, Order::from_abi(order)),
                         None => {
                             if place.addr() == (&raw const PROBE).addr() {
@@ -84,7 +95,7 @@ macro_rules! atomics {
             unsafe extern "C" fn store(place: *mut $int, value: $int, order: u32, pc: usize, fp: usize) {
                 // SAFETY: instrumented code stores here.
                 unsafe {
-                    match engine_of_virtual_thread() {
+                    match engine_or_pause() {
                         Some(engine) => interface::store(engine, Caller { pc, fp }, place, value, Order::from_abi(order)),
                         None if order == 5 => (*place.cast::<$atomic>()).store(value, Ordering::SeqCst),
                         None => (*place.cast::<$atomic>()).store(value, Ordering::Release),
@@ -97,7 +108,7 @@ macro_rules! atomics {
             ) -> $int {
                 // SAFETY: instrumented code exchanges here.
                 unsafe {
-                    match engine_of_virtual_thread() {
+                    match engine_or_pause() {
                         Some(engine) => {
                             let orders = Order::pair_from_abi(order);
                             interface::compare_exchange(engine, Caller { pc, fp }, place, expected, new, orders)
@@ -142,7 +153,7 @@ macro_rules! atomics {
                     unsafe extern "C" fn rmw(place: *mut $int, operand: $int, order: u32, pc: usize, fp: usize) -> $int {
                         // SAFETY: instrumented code modifies this location.
                         unsafe {
-                            match engine_of_virtual_thread() {
+                            match engine_or_pause() {
                                 Some(engine) => {
                                     let order = Order::from_abi(order);
                                     interface::rmw(engine, Caller { pc, fp }, place, operand, Rmw::$op, order)
@@ -228,7 +239,7 @@ mod bits128 {
     unsafe extern "C" fn __tsan_atomic128_load(place: *const u128, order: u32) -> u128 {
         // SAFETY: instrumented code loads from here.
         unsafe {
-            match engine_of_virtual_thread() {
+            match engine_or_pause() {
                 Some(engine) => interface::load(engine, UNKNOWN, place, Order::from_abi(order)),
                 None => native_compare_exchange(place.cast_mut(), 0, 0),
             }
@@ -239,7 +250,7 @@ mod bits128 {
     unsafe extern "C" fn __tsan_atomic128_store(place: *mut u128, value: u128, order: u32) {
         // SAFETY: instrumented code stores here.
         unsafe {
-            match engine_of_virtual_thread() {
+            match engine_or_pause() {
                 Some(engine) => interface::store(engine, UNKNOWN, place, value, Order::from_abi(order)),
                 None => _ = native_rmw(place, value, Rmw::Swap),
             }
@@ -256,7 +267,7 @@ mod bits128 {
     ) -> u128 {
         // SAFETY: instrumented code exchanges here.
         unsafe {
-            match engine_of_virtual_thread() {
+            match engine_or_pause() {
                 Some(engine) => {
                     let orders = [order, failure].map(Order::from_abi);
                     interface::compare_exchange(engine, UNKNOWN, place, expected, new, orders)
@@ -272,7 +283,7 @@ mod bits128 {
             unsafe extern "C" fn $name(place: *mut u128, operand: u128, order: u32) -> u128 {
                 // SAFETY: instrumented code modifies this location.
                 unsafe {
-                    match engine_of_virtual_thread() {
+                    match engine_or_pause() {
                         Some(engine) => {
                             interface::rmw(engine, UNKNOWN, place, operand, Rmw::$op, Order::from_abi(order))
                         }
@@ -336,7 +347,7 @@ unsafe extern "C" fn __tsan_atomic_thread_fence() {
 }
 
 unsafe extern "C" fn fence(order: u32, pc: usize, fp: usize) {
-    match engine_of_virtual_thread() {
+    match engine_or_pause() {
         // SAFETY: a virtual thread of the running engine.
         Some(engine) => unsafe { interface::fence(engine, Caller { pc, fp }, Order::from_abi(order)) },
         None => match Order::from_abi(order) {
@@ -348,7 +359,7 @@ unsafe extern "C" fn fence(order: u32, pc: usize, fp: usize) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(order: u32) {
-    if let Some(engine) = engine_of_virtual_thread() {
+    if let Some(engine) = engine_or_pause() {
         // SAFETY: a virtual thread of the running engine.
         unsafe { interface::compiler_fence(engine, Order::from_abi(order)) };
     }

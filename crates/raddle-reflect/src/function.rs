@@ -63,6 +63,20 @@ impl<'d> At<'_, 'd> {
         frames
     }
 
+    /// Whether the code at the address was written in a dependency that cargo has fetched.
+    pub(crate) fn is_of_registry(&self) -> bool {
+        let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return false };
+        let root = self.unit.entry(self.unit.header.root_offset()).ok();
+        let compiled_in = root.and_then(|root| self.dwarf.text(self.unit, &root, gimli::DW_AT_comp_dir));
+        let file = match self.chain().iter().rev().find_map(|call| call.called_from) {
+            // The code of the function itself is where its outermost inlined call is.
+            Some((file, _)) => Some(file),
+            None => self.position(&unit).map(|(file, _)| file),
+        };
+        let path = file.and_then(|file| file_path(self.dwarf, &unit, file, compiled_in.as_deref()));
+        path.is_some_and(|path| paths::is_fetched(&path))
+    }
+
     /// Whether the code at the address comes from one line.
     pub(crate) fn has_line(&self) -> bool {
         let unit = self.table.unit_with_lines(self.dwarf);

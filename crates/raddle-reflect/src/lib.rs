@@ -30,6 +30,7 @@ mod lines;
 mod locals;
 mod memory;
 mod names;
+pub mod objects;
 mod paths;
 mod program;
 mod statics;

@@ -24,4 +24,9 @@ impl Memory {
         self.0.read_exact_at(&mut bytes, address).ok()?;
         Some(u64::from_ne_bytes(bytes))
     }
+
+    /// Reads the bytes at an address; false if not all of them can be read.
+    pub fn read_bytes(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.0.read_exact_at(bytes, address).is_ok()
+    }
 }

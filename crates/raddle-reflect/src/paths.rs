@@ -20,7 +20,7 @@ pub(crate) fn shorten(path: &str, compiled_in: Option<&str>, running_in: Option<
     if let Some(rest) = path.strip_prefix("/rust/deps/") {
         return (rest.to_owned(), true);
     }
-    for (cache, levels) in [("/registry/src/", 1), ("/git/checkouts/", 0)] {
+    for (cache, levels) in FETCHED {
         if let Some((_, rest)) = path.split_once(cache) {
             let short = rest.splitn(levels + 1, '/').last().unwrap_or(rest);
             return (short.to_owned(), false);
@@ -39,6 +39,14 @@ pub(crate) fn shorten(path: &str, compiled_in: Option<&str>, running_in: Option<
     }
     (path.to_owned(), false)
 }
+
+/// Whether a path lies in one of the directories to which cargo fetches dependencies.
+pub(crate) fn is_fetched(path: &str) -> bool {
+    FETCHED.iter().any(|(cache, _)| path.contains(cache))
+}
+
+/// The directories to which cargo fetches dependencies, and the number of directories in them that are the same for everybody.
+const FETCHED: [(&str, usize); 2] = [("/registry/src/", 1), ("/git/checkouts/", 0)];
 
 #[cfg(test)]
 mod tests {

@@ -4,14 +4,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::calls::{Call, call_before};
 use crate::classify::{Around, classify, classify_tail_call, exchange};
-use crate::dwarf::{self, Dwarf, Sections};
+use crate::dwarf::{self, Dwarf, Entry, Sections};
 use crate::function::At;
 use crate::image::Image;
+use crate::objects::Entity;
 use crate::statics;
 use crate::symbols::Symbols;
 use crate::types::Types;
 use crate::units::{UnitIndex, UnitTable};
-use crate::{Exchange, Frame, ReflectError, Site, locals, names};
+use crate::{Exchange, Frame, ReflectError, Site, locals, names, paths};
 
 /// A program with its debug information, loaded at some address.
 ///
@@ -218,7 +219,7 @@ impl Program {
     }
 
     /// The address in the file of the call that returns to an address.
-    fn in_file(&self, return_address: u64) -> Option<u64> {
+    pub(crate) fn in_file(&self, return_address: u64) -> Option<u64> {
         return_address.checked_sub(self.bias)?.checked_sub(1)
     }
 
@@ -251,7 +252,7 @@ impl Program {
     }
 
     /// Runs a query about the function at an address in the file.
-    fn at<T>(&self, address: u64, answer: impl FnOnce(&At<'_, '_>) -> T) -> Option<T> {
+    pub(crate) fn at<T>(&self, address: u64, answer: impl FnOnce(&At<'_, '_>) -> T) -> Option<T> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
         let function = table.function(address)?;
@@ -267,12 +268,79 @@ impl Program {
     }
 
     fn static_path(&self, address: u64, offset: u64) -> Option<String> {
+        self.path_in(self.static_type(address)?, offset)
+    }
+
+    /// The type of the static at an address in the file.
+    fn static_type(&self, address: u64) -> Option<Entity> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
-        let of = *table.statics.get_or_init(|| statics::read(&table)).get(&address)?;
+        let entry = *table.statics.get_or_init(|| statics::read(&table)).get(&address)?;
+        Some(Entity { unit: table.offset, entry })
+    }
+
+    /// The path to an offset within a value of a type.
+    pub(crate) fn path_in(&self, of: Entity, offset: u64) -> Option<String> {
+        let dwarf = self.dwarf();
+        let table = self.table(&dwarf, of.unit)?;
         let unit = table.unit().ok()?;
         let types = Types { dwarf: &dwarf, unit: &unit, table: &table };
-        (offset < types.size(of)?).then(|| types.path(of, offset))
+        (offset < types.size(of.entry)?).then(|| types.path(of.entry, offset))
+    }
+
+    /// The static that contains an address: its name, address and type.
+    pub(crate) fn static_at(&self, address: u64) -> Option<(String, u64, Entity)> {
+        let address = address.checked_sub(self.bias)?;
+        let symbols = self.symbols();
+        let symbol = symbols.object(address)?;
+        let of = self.static_type(symbol.address)?;
+        Some((names::demangle(symbols.name(symbol)), symbol.address + self.bias, of))
+    }
+
+    /// Whether a unit belongs to a dependency that cargo has fetched.
+    pub(crate) fn is_of_registry(&self, unit: usize) -> bool {
+        let dwarf = self.dwarf();
+        let Some(table) = self.table(&dwarf, unit) else { return false };
+        let Ok(unit) = table.unit() else { return false };
+        let root = unit.entry(unit.header.root_offset()).ok();
+        let compiled_in = root.and_then(|root| dwarf.text(&unit, &root, gimli::DW_AT_comp_dir));
+        compiled_in.is_some_and(|path| paths::is_fetched(&(path + "/")))
+    }
+
+    /// The type whose methods the table at an address holds.
+    pub(crate) fn vtable(&self, address: u64) -> Option<Entity> {
+        let of = self.static_type(address.checked_sub(self.bias)?)?;
+        let dwarf = self.dwarf();
+        let table = self.table(&dwarf, of.unit)?;
+        let unit = table.unit().ok()?;
+        self.referred(of.unit, &unit.entry(of.entry).ok()?, gimli::DW_AT_containing_type)
+    }
+
+    /// The first generic argument of the function that begins at an address.
+    pub(crate) fn first_argument(&self, function: u64) -> Option<Entity> {
+        self.at(function.checked_sub(self.bias)?, |at| {
+            let types = at.types();
+            let mut argument = None;
+            types.for_children(at.function, |entry| {
+                if entry.tag() == gimli::DW_TAG_template_type_parameter {
+                    argument = argument.or_else(|| self.referred(at.table.offset, entry, gimli::DW_AT_type));
+                }
+            });
+            argument
+        })?
+    }
+
+    /// The entry that an attribute of an entry refers to, in its own unit or, in optimised programs, in another one.
+    pub(crate) fn referred(&self, unit: usize, entry: &Entry<'_>, at: gimli::DwAt) -> Option<Entity> {
+        match entry.attr_value(at)? {
+            gimli::AttributeValue::UnitRef(entry) => Some(Entity { unit, entry }),
+            gimli::AttributeValue::DebugInfoRef(offset) => {
+                let units = self.unit_offsets(&self.dwarf());
+                let unit = *units[..units.partition_point(|&unit| unit <= offset.0)].last()?;
+                Some(Entity { unit, entry: gimli::UnitOffset(offset.0 - unit) })
+            }
+            _ => None,
+        }
     }
 }
 

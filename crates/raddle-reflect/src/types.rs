@@ -89,6 +89,31 @@ impl<'d> Types<'_, 'd> {
         self.follow(of, base, address, read, POINTERS, MEMBERS)
     }
 
+    /// The first value that a variable leads to which is no pointer: its address and its type.
+    pub(crate) fn target(
+        &self,
+        of: Offset,
+        base: u64,
+        read: &mut impl FnMut(u64) -> Option<u64>,
+        pointers: u32,
+    ) -> Option<(u64, Offset)> {
+        if let Some(to) = self.pointee(of) {
+            return self.target(to, read(base)?, read, pointers.checked_sub(1)?);
+        }
+        // Handles of the standard library have one member of a size: the pointer.
+        let is_handle = self.table.is_std(of) && self.size(of) == Some(8);
+        let inner = is_handle.then(|| self.members(of)).and_then(|members| {
+            let sized = members.into_iter().find(|member| self.size(member.of) == Some(8))?;
+            let is_pointer = |of: Offset| self.pointee(of).is_some();
+            let inside = self.members(sized.of).into_iter().any(|member| is_pointer(member.of));
+            (is_pointer(sized.of) || inside).then_some(sized)
+        });
+        match inner {
+            Some(member) => self.target(member.of, base.wrapping_add(member.offset), read, pointers),
+            None => Some((base, of)),
+        }
+    }
+
     fn follow(
         &self,
         of: Offset,
@@ -172,7 +197,7 @@ impl<'d> Types<'_, 'd> {
         }
     }
 
-    fn count(&self, array: Offset) -> Option<u64> {
+    pub(crate) fn count(&self, array: Offset) -> Option<u64> {
         let mut count = None;
         self.for_children(array, |entry| {
             if entry.tag() == gimli::DW_TAG_subrange_type {
@@ -183,7 +208,7 @@ impl<'d> Types<'_, 'd> {
         count
     }
 
-    fn for_children(&self, of: Offset, mut each: impl FnMut(&Entry<'d>)) {
+    pub(crate) fn for_children(&self, of: Offset, mut each: impl FnMut(&Entry<'d>)) {
         let Ok(mut entries) = self.unit.entries_raw(Some(of)) else { return };
         let mut entry = Entry::null();
         if !matches!(entries.read_entry(&mut entry), Ok(true)) || !entry.has_children() {

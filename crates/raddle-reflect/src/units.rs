@@ -23,13 +23,15 @@ struct CodeRange {
 
 /// A parsed unit: its bytes, and offsets into them.
 pub(crate) struct UnitTable {
+    /// The position in `.debug_info`.
+    pub(crate) offset: usize,
     bytes: Vec<u8>,
     abbreviations: Arc<Abbreviations>,
     bases: Bases,
     /// The functions that have code, by `begin`.
     functions: Vec<FunctionRange>,
-    /// The ranges of entries of the standard library's and of Raddle's namespaces, in order.
-    internal: Vec<Namespace>,
+    /// The ranges of entries of the outermost namespaces, which are crates, in order.
+    crates: Vec<Namespace>,
     pub(crate) lines: OnceLock<Lines>,
     pub(crate) statics: OnceLock<Statics>,
 }
@@ -56,8 +58,8 @@ impl Bases {
     }
 }
 
-/// The range of entries of a namespace, and its owner.
-type Namespace = (Offset, Offset, Part);
+/// The range of entries of an outermost namespace, and its name.
+type Namespace = (Offset, Offset, String);
 
 struct FunctionRange {
     begin: u64,
@@ -120,10 +122,10 @@ impl UnitTable {
         let bytes = dwarf.unit_bytes(offset);
         let abbreviations = Arc::new(header(&bytes)?.abbreviations(&dwarf.debug_abbrev)?);
         let bases = Bases::read(dwarf, &bytes, abbreviations.clone())?;
-        let (functions, internal) = (Vec::new(), Vec::new());
+        let (functions, crates) = (Vec::new(), Vec::new());
         let (lines, statics) = (OnceLock::new(), OnceLock::new());
-        let mut table = UnitTable { bytes, abbreviations, bases, functions, internal, lines, statics };
-        (table.functions, table.internal) = table.scan(dwarf)?;
+        let mut table = UnitTable { offset, bytes, abbreviations, bases, functions, crates, lines, statics };
+        (table.functions, table.crates) = table.scan(dwarf)?;
         table.functions.sort_unstable_by_key(|f| f.begin);
         Ok(table)
     }
@@ -163,24 +165,29 @@ impl UnitTable {
 
     /// The owner of an entry's namespace; none for the program's own.
     pub(crate) fn part(&self, entry: Offset) -> Option<Part> {
-        let after = self.internal.partition_point(|(begin, _, _)| *begin <= entry);
-        let (_, end, part) = self.internal[..after].last()?;
-        (entry < *end).then_some(*part)
+        Part::of_crate(self.crate_of(entry)?)
+    }
+
+    /// The crate whose namespace an entry lies in; none for entries outside of namespaces.
+    pub(crate) fn crate_of(&self, entry: Offset) -> Option<&str> {
+        let after = self.crates.partition_point(|(begin, _, _)| *begin <= entry);
+        let (_, end, name) = self.crates[..after].last()?;
+        (entry < *end).then_some(name)
     }
 
     fn scan(&self, dwarf: &Dwarf<'_>) -> gimli::Result<(Vec<FunctionRange>, Vec<Namespace>)> {
-        let (mut functions, mut internal) = (Vec::new(), Vec::new());
+        let (mut functions, mut crates) = (Vec::new(), Vec::new());
         let unit = self.unit()?;
         let mut entry = Entry::null();
         let mut entries = unit.entries_raw(None)?;
-        // The beginning of the current namespace, if it is kept.
-        let mut namespace: Option<(Offset, Part)> = None;
+        // The beginning of the current namespace.
+        let mut namespace: Option<(Offset, String)> = None;
         while !entries.is_empty() {
             let (depth, offset) = (entries.next_depth(), entries.next_offset());
             if depth <= 1
-                && let Some((begin, part)) = namespace.take()
+                && let Some((begin, name)) = namespace.take()
             {
-                internal.push((begin, offset, part));
+                crates.push((begin, offset, name));
             }
             // The abbreviation decides first: most entries are only stepped over.
             let mut ahead = entries.clone();
@@ -202,7 +209,7 @@ impl UnitTable {
                 gimli::DW_TAG_namespace if depth == 1 => {
                     entries.read_entry(&mut entry)?;
                     let name = dwarf.text(&unit, &entry, gimli::DW_AT_name);
-                    namespace = name.as_deref().and_then(Part::of_crate).map(|part| (offset, part));
+                    namespace = name.map(|name| (offset, name));
                 }
                 _ => {
                     ahead.skip_attributes(abbreviation.attributes())?;
@@ -210,10 +217,10 @@ impl UnitTable {
                 }
             }
         }
-        if let Some((begin, part)) = namespace {
-            internal.push((begin, entries.next_offset(), part));
+        if let Some((begin, name)) = namespace {
+            crates.push((begin, entries.next_offset(), name));
         }
-        Ok((functions, internal))
+        Ok((functions, crates))
     }
 }
 

@@ -60,19 +60,17 @@ impl Engine {
         }
     }
 
-    /// Whether the execution must be repeated, because a thread accessed memory of another whose own accesses were not
-    /// recorded.
-    pub(crate) fn has_found_sharing(&mut self) -> bool {
-        let learned = self
-            .exploration
-            .detector
-            .as_mut()
-            .is_some_and(|detector| std::mem::take(&mut detector.has_found_sharing));
-        if learned {
-            // Checkpoints lack these accesses, too.
+    /// Whether the execution must be repeated: a thread accessed memory of another whose own accesses were not recorded, or
+    /// threads were left whose stacks were not cleared before.
+    pub(crate) fn must_be_repeated(&mut self) -> bool {
+        let detector = self.exploration.detector.as_mut();
+        let found_sharing = detector.is_some_and(|detector| std::mem::take(&mut detector.has_found_sharing));
+        let left_threads = std::mem::take(&mut self.exploration.left_threads_first);
+        if found_sharing || left_threads {
+            // Checkpoints lack the accesses, and their stacks are not clear.
             self.forget_checkpoints();
         }
-        learned
+        found_sharing || left_threads
     }
 
     /// A plain access of the current thread.
@@ -103,6 +101,10 @@ impl Engine {
         }
         if self.exploration.trace.is_some() {
             self.record_watched(address, size, kind);
+            match kind {
+                AccessKind::Write => self.announce_write(address, size),
+                _ => self.record_announced_write(None),
+            }
         }
         if self.exploration.detector.is_some() {
             let time = self.now();
@@ -119,6 +121,8 @@ impl Engine {
             return;
         }
         if self.exploration.trace.is_some() {
+            self.record_announced_write(None);
+            self.exploration.trace.iter_mut().for_each(|trace| trace.has_freed(address));
             self.record_block(Action::Free { address });
         }
         let me = self.execution.current;

@@ -11,7 +11,7 @@ use crate::left_out::Reason;
 use crate::op::{Pending, ThreadId};
 use crate::platform::words;
 use crate::thread::{ThreadStatus, Wake};
-use crate::trace::{Action, Links, SwitchReason};
+use crate::trace::{Action, Event, Links, MonitorAct, SwitchReason};
 
 impl Engine {
     /// Blocks the current thread until another thread or the clock unblocks it.
@@ -20,7 +20,8 @@ impl Engine {
         self.save_pause_stack();
         self.current().status = status;
         // The pending step has been taken, and the step after the wake-up is not known yet.
-        self.current().pending = Pending::NOTHING;
+        let is_at_futex = matches!(status, ThreadStatus::Futex { .. }) && !self.current().in_monitor;
+        self.current().pending = if is_at_futex { Pending::WOKEN } else { Pending::NOTHING };
         if matches!(status, ThreadStatus::Lock { .. } | ThreadStatus::Futex { .. } | ThreadStatus::Spinning) {
             self.execution.waited.get_or_insert(me);
         }
@@ -61,8 +62,9 @@ impl Engine {
     /// Wakes up to `count` threads that wait at a futex. Returns them.
     pub(crate) fn wake_waiters(&mut self, address: usize, count: u32, mask: u32) -> Vec<ThreadId> {
         let mut woken = Vec::new();
-        if self.execution.futexes.waiters(address, mask) > count as usize {
-            self.exploration.left_out.add(Reason::WakeOrders);
+        let waiting = self.execution.futexes.waiters(address, mask);
+        if waiting > count as usize {
+            self.choose_order_of_wake_ups(address, count, mask, waiting);
         }
         self.execution.futexes.wake(address, count, mask, |thread| woken.push(thread));
         let waker = self.current().woken_by;
@@ -74,6 +76,17 @@ impl Engine {
         }
         self.current().spin.reset();
         woken
+    }
+
+    /// Chooses which thread is woken, if wake-ups of others than the longest waiting one are explored.
+    #[cold]
+    fn choose_order_of_wake_ups(&mut self, address: usize, count: u32, mask: u32, waiting: usize) {
+        if !self.exploration.limits.also.wake_orders || count != 1 {
+            self.exploration.left_out.add(Reason::WakeOrders);
+            return;
+        }
+        let chosen = self.choose_waiter(address, mask, waiting as u16);
+        self.execution.futexes.prefer(address, mask, chosen.into());
     }
 
     /// Whether a wait of the current thread ends spuriously.
@@ -177,6 +190,16 @@ impl Engine {
         for thread in &self.threads[..self.execution.alive] {
             let ThreadStatus::Lock { address } = thread.status else { continue };
             let last = trace.events.iter().rev().find(|event| event.thread == thread.id);
+            let at_monitor =
+                |event: &Event| matches!(event.action, Action::Monitor { address: at, .. } if at == address);
+            if trace.events.iter().any(at_monitor) {
+                let blocks = Action::Monitor { address, act: MonitorAct::Blocks };
+                if last.is_some_and(|event| event.action != blocks) {
+                    trace.switch(SwitchReason::Blocked);
+                    trace.record(thread.id, blocks, thread.paused_at.clone(), None, Links::default(), false);
+                }
+                continue;
+            }
             if !last.is_some_and(
                 |event| matches!(event.action, Action::Wait { address: at, .. } if at == address),
             ) {
@@ -204,11 +227,23 @@ impl Engine {
         if threads[0].status != ThreadStatus::Finished {
             return Outcome::Deadlock;
         }
+        if !self.exploration.limits.report_leaks {
+            return Outcome::Passed;
+        }
+        if !self.exploration.clears_stacks {
+            // Words of earlier executions would count as references. Most programs leave no threads, so stacks are cleared from
+            // the first execution on that does, which is repeated.
+            self.exploration.clears_stacks = true;
+            self.exploration.left_threads_first = true;
+            return Outcome::Passed;
+        }
         // On the explorer's stack, because the search for references reads the stacks of threads: what it leaves on a stack of its
         // own would count as references of that thread.
-        let has_leaks =
-            self.exploration.limits.report_leaks && self.on_explorer(|engine| engine.has_leaked_threads());
-        if has_leaks { Outcome::ThreadLeak } else { Outcome::Passed }
+        if self.on_explorer(|engine| engine.has_leaked_threads()) {
+            Outcome::ThreadLeak
+        } else {
+            Outcome::Passed
+        }
     }
 
     /// A hash of all memory that the execution can change besides the stacks of its threads.

@@ -1,10 +1,9 @@
 //! The state of an exploration: its configuration, the parts of the machine that executions reuse, and facts about the
 //! program that hold for all executions.
 
-use std::collections::BTreeSet;
-
 use super::access::Suppress;
 use super::choice_log::ChoiceLog;
+use super::debugger::Debugger;
 use super::leaks;
 use super::race_detector::RaceDetector;
 use crate::isolate::borrowed::Borrowed;
@@ -19,7 +18,7 @@ use crate::platform::sys;
 use crate::site::Classify;
 use crate::spinloop::liveness::Liveness;
 use crate::strategy::Strategy;
-use crate::trace::{Namer, Trace};
+use crate::trace::{Namer, Observer, Trace};
 
 /// The implementation of virtual threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +40,8 @@ pub struct Also {
     pub timeouts: bool,
     /// Each execution has random bytes of its own.
     pub random_bytes: bool,
+    /// A wake-up of one thread wakes any of those that wait, not only the one that has waited longest.
+    pub wake_orders: bool,
 }
 
 /// The limits and options of every execution of an exploration.
@@ -83,6 +84,8 @@ pub(crate) struct Exploration {
     pub(crate) seed: u64,
     /// Seed of the random bytes of the next execution.
     pub(crate) random_seed: u64,
+    /// The low bits of the number of the current execution.
+    pub(crate) number: u16,
     /// The event from which the next execution is fair, if it follows a schedule.
     pub(crate) scripted_limit: Option<u64>,
     pub(crate) strategy: Box<dyn Strategy>,
@@ -96,8 +99,13 @@ pub(crate) struct Exploration {
     pub(crate) suppress: Option<Suppress>,
     /// Behaviour that the search has left out so far.
     pub(crate) left_out: LeftOut,
-    /// Addresses of reference counts of `std::thread`, in all executions so far.
-    pub(crate) handle_counts: BTreeSet<usize>,
+    /// Addresses of reference counts of `std::thread`, in all executions so far, in ascending order.
+    pub(crate) handle_counts: Vec<usize>,
+    /// Whether the stacks of threads are cleared before they begin: some execution has left threads, which the leak check is
+    /// about.
+    pub(crate) clears_stacks: bool,
+    /// Whether the last execution must be repeated, because stacks were not cleared yet.
+    pub(crate) left_threads_first: bool,
     /// Offset below the FS base at which std keeps the current thread's handle, if known.
     pub(crate) handle_at: Option<usize>,
     /// Classifies code by debug information.
@@ -112,8 +120,12 @@ pub(crate) struct Exploration {
     pub(crate) choice_log: Option<ChoiceLog>,
     /// The events of the current execution, while it is recorded.
     pub(crate) trace: Option<Trace>,
+    /// The debugger that goes through recorded executions.
+    pub(crate) debugger: Option<Debugger>,
     /// Names memory locations, while a trace is recorded.
     pub(crate) namer: Option<Namer>,
+    /// Looks at memory after each event, while a trace is recorded.
+    pub(crate) observer: Option<Box<dyn Observer>>,
     pub(crate) watchdog: Watchdog,
     /// The context of the explorer, while a thread runs.
     pub(crate) explorer: Context,
@@ -148,6 +160,7 @@ impl Exploration {
             limits,
             seed,
             random_seed: seed,
+            number: 0,
             scripted_limit: None,
             strategy,
             checker,
@@ -155,7 +168,9 @@ impl Exploration {
             detector: None,
             suppress: None,
             left_out: LeftOut::default(),
-            handle_counts: BTreeSet::new(),
+            handle_counts: Vec::new(),
+            clears_stacks: false,
+            left_threads_first: false,
             handle_at: leaks::where_handles_are(),
             classifier,
             borrowed: Borrowed::default(),
@@ -163,7 +178,9 @@ impl Exploration {
             environment: Environment::of_process(),
             choice_log: None,
             trace: None,
+            debugger: None,
             namer: None,
+            observer: None,
             watchdog: Watchdog::default(),
             explorer: 0,
             explorers_turn: Turn::default(),

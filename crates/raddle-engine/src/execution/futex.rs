@@ -39,6 +39,22 @@ impl Futexes {
         self.waiters.iter().filter(|waiter| waiter.address == address && waiter.mask & mask != 0).count()
     }
 
+    /// The threads that wait at the address, longest waiting first.
+    pub fn waiting(&self, address: usize, mask: u32) -> impl Iterator<Item = ThreadId> {
+        let here = move |waiter: &&Waiter| waiter.address == address && waiter.mask & mask != 0;
+        self.waiters.iter().filter(here).map(|waiter| waiter.thread)
+    }
+
+    /// Makes the thread with this position among those that wait at the address the longest waiting one.
+    pub fn prefer(&mut self, address: usize, mask: u32, position: usize) {
+        let here = |waiter: &Waiter| waiter.address == address && waiter.mask & mask != 0;
+        let mut places = (0..self.waiters.len()).filter(|&index| here(&self.waiters[index]));
+        let Some(first) = places.next() else { return };
+        if let Some(chosen) = position.checked_sub(1).and_then(|rest| places.nth(rest)) {
+            self.waiters[first..=chosen].rotate_right(1);
+        }
+    }
+
     /// Removes up to `count` threads, longest waiting first, and passes each to `woken`.
     pub fn wake(&mut self, address: usize, count: u32, mask: u32, mut woken: impl FnMut(ThreadId)) -> u32 {
         let mut left = count;
@@ -82,6 +98,21 @@ mod tests {
         assert_eq!(futexes.wake(8, 1, 2, |thread| woken.push(thread)), 1);
         assert_eq!(futexes.wake(8, 9, !0, |thread| woken.push(thread)), 2);
         assert_eq!(woken, [2, 1, 4]);
+    }
+
+    #[test]
+    fn a_preferred_thread_is_woken_first_and_the_others_keep_their_order() {
+        for (position, expected) in [(0, [1, 3, 5]), (1, [3, 1, 5]), (2, [5, 1, 3])] {
+            let mut futexes = Futexes::default();
+            for thread in 1..6 {
+                futexes.wait(thread, if thread % 2 == 1 { 8 } else { 16 }, !0);
+            }
+            futexes.prefer(8, !0, position);
+            let mut woken = Vec::new();
+            futexes.wake(8, 9, !0, |thread| woken.push(thread));
+            assert_eq!(woken, expected);
+            assert_eq!(futexes.waiting(16, !0).collect::<Vec<_>>(), [2, 4]);
+        }
     }
 
     #[test]

@@ -24,10 +24,12 @@ mod checkpoint;
 mod choice_log;
 pub mod clock;
 mod control;
+mod debugger;
 mod exploration;
 mod fair;
 pub mod futex;
 pub(crate) mod leaks;
+mod plain_writes;
 mod race_detector;
 mod recording;
 mod scheduler;
@@ -41,6 +43,7 @@ pub(crate) use self::choice_log::{ChildResult, ChoiceLog};
 use self::clock::Clock;
 pub(crate) use self::control::trapped;
 use self::control::{coroutine_body, os_thread_body};
+pub(crate) use self::debugger::Debugger;
 pub(crate) use self::exploration::Exploration;
 pub use self::exploration::{Also, Backend, Limits};
 pub(crate) use self::race_detector::RaceDetector;
@@ -62,7 +65,7 @@ use crate::rng::Rng;
 use crate::schedule::Schedule;
 use crate::site::{Classify, Code, Site};
 use crate::strategy::Strategy;
-use crate::thread::{self, KeyDestructor, Start, ThreadStatus, Threads, VThread};
+use crate::thread::{self, KeyDestructor, Start, ThreadState, ThreadStatus, Threads, VThread};
 
 /// The engine of the running exploration; null if there is none.
 #[inline(always)]
@@ -97,6 +100,8 @@ pub struct Engine {
     pub(crate) execution: Execution,
     /// The state that every execution begins as a copy of.
     initial: Execution,
+    /// The state that every thread begins as a copy of.
+    initial_thread: ThreadState,
 }
 
 impl Engine {
@@ -113,7 +118,8 @@ impl Engine {
         }
         let initial = Execution::new(limits.max_steps, Clock::new(limits.also.timeouts, checker.is_some()));
         let exploration = Exploration::new(limits, classifier, strategy, seed, checker);
-        Engine { threads, exploration, execution: initial.clone(), initial }
+        let initial_thread = ThreadState::default();
+        Engine { threads, exploration, execution: initial.clone(), initial, initial_thread }
     }
 
     /// Runs `body` and all threads it spawns to the end, asks the judge for the outcome, and rolls the process back.
@@ -137,8 +143,9 @@ impl Engine {
             (*this).check_leaked_memory();
             (*this).validate();
             (*this).execution.outcome_class.set(None);
-            let outcome = judge(&(*this).ended());
+            let outcome = (*this).left_by_debugger().unwrap_or_else(|| judge(&(*this).ended()));
             (*this).execution.outcome = Some(outcome);
+            (*this).tell_debugger_of_end();
             (*this).end()
         }
     }
@@ -209,11 +216,11 @@ impl Engine {
         }
         self.execution.alive = self.execution.alive.max(id + 1);
         let thread = &mut self.threads[id];
-        thread.renew(start, self.exploration.random_seed);
+        thread.renew(start, self.exploration.random_seed, &self.initial_thread);
         match self.exploration.limits.backend {
             Backend::Coroutines => {
                 thread.stack = thread.slot;
-                if self.exploration.limits.report_leaks {
+                if self.exploration.clears_stacks {
                     thread.stack.clear_top();
                 }
                 thread.context = coroutine::prepare(&thread.stack, coroutine_body);
@@ -236,11 +243,13 @@ impl Engine {
     /// Whether the address holds a reference count of `std::thread`: of a thread's result, data or scope.
     #[cold]
     pub(crate) fn counts_handles(&self, address: usize) -> bool {
-        self.exploration.handle_counts.contains(&address)
+        self.exploration.handle_counts.binary_search(&address).is_ok()
     }
 
     pub(crate) fn add_handle_count(&mut self, address: usize) {
-        self.exploration.handle_counts.insert(address);
+        if let Err(at) = self.exploration.handle_counts.binary_search(&address) {
+            self.exploration.handle_counts.insert(at, address);
+        }
         let latest = &mut self.current().made_counts;
         latest.rotate_left(1);
         latest[latest.len() - 1] = address;
@@ -276,6 +285,7 @@ impl Engine {
 
     /// Sets the number of the execution, from which its random bytes follow if they differ between executions.
     pub(crate) fn number(&mut self, execution: u64) {
+        self.exploration.number = execution as u16;
         if self.exploration.limits.also.random_bytes {
             self.exploration.random_seed = Rng::of_execution(self.exploration.seed, execution).next();
         }

@@ -15,6 +15,10 @@ impl Engine {
 
     #[cold]
     fn record_now(&mut self, action: Action) {
+        if self.current().in_monitor {
+            return;
+        }
+        self.record_announced_write(Some(&action));
         let Some(trace) = &mut self.exploration.trace else { return };
         let is_skipped = self.execution.steps < trace.skipped_steps;
         if is_skipped {
@@ -34,8 +38,17 @@ impl Engine {
         });
         let thread = self.execution.current;
         let links = self.links(&action);
+        // A thread that ends has no stack to come back to.
+        let is_observed = !is_skipped && action != Action::End;
         if let Some(trace) = &mut self.exploration.trace {
+            let before = trace.made();
             trace.record(thread, action, stack, name, links, is_skipped);
+            if trace.made() != before {
+                self.tell_debugger();
+            }
+        }
+        if is_observed {
+            self.observe();
         }
     }
 }

@@ -18,6 +18,7 @@ impl Engine {
     #[inline]
     pub(crate) fn save_pause_stack(&mut self) {
         if self.exploration.trace.is_some() || self.exploration.limits.notes_stacks {
+            self.record_announced_write(None);
             self.current().paused_at = unwind::call_stack();
         }
     }

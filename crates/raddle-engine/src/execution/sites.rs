@@ -11,27 +11,37 @@ use crate::site::{Code, Entry, Exchange, Site};
 #[inline(always)]
 pub(crate) unsafe fn of(pc: usize, fp: usize) -> Site {
     // SAFETY: the caller's promise.
-    unsafe { code_of(pc, fp) }.0
+    unsafe { called(pc, fp) }.site
 }
 
-/// [`of`], and whether a compare-exchange there is weak: it may fail although the location holds the expected value.
+/// The code that makes an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Called {
+    pub(crate) site: Site,
+    /// The offset of its return address in the program's code.
+    pub(crate) offset: u32,
+    /// The union of the exchange kinds of the functions around it.
+    exchanges: u8,
+}
+
+impl Called {
+    /// Whether a compare-exchange there is weak: it may fail although the location holds the expected value.
+    #[inline(always)]
+    pub(crate) fn is_weak(self) -> bool {
+        self.exchanges == Exchange::WEAK
+    }
+}
+
+/// [`of`], with more about the code.
 ///
 /// # Safety
 /// As for [`of`].
 #[inline(always)]
-pub(crate) unsafe fn of_exchange(pc: usize, fp: usize) -> (Site, bool) {
-    // SAFETY: the caller's promise.
-    let (site, exchanges) = unsafe { code_of(pc, fp) };
-    (site, exchanges == Exchange::WEAK)
-}
-
-/// The site, and the union of the exchange kinds of the functions around it.
-#[inline(always)]
-unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
+pub(crate) unsafe fn called(mut pc: usize, mut fp: usize) -> Called {
     let mut exchanges = 0;
     // A chain of plumbing is three or four functions long; the bound only guards against broken frames.
     for _ in 0..16 {
-        let Some(entry) = Entry::of(pc) else { return (Site::User, exchanges) };
+        let Some(entry) = Entry::of(pc) else { break };
         let (mut site, mut exchange) = entry.get();
         if site == Site::Unknown {
             entry.set(look_up(pc));
@@ -39,7 +49,7 @@ unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
         }
         exchanges |= exchange;
         if site != Site::Plumbing {
-            return (site, exchanges);
+            return Called { site, offset: offset(pc), exchanges };
         }
         // SAFETY: the caller's promise: the frame holds the caller's frame pointer and the return address.
         unsafe {
@@ -47,7 +57,12 @@ unsafe fn code_of(mut pc: usize, mut fp: usize) -> (Site, u8) {
             fp = *(fp as *const usize);
         }
     }
-    (Site::User, exchanges)
+    Called { site: Site::User, offset: offset(pc), exchanges }
+}
+
+#[inline(always)]
+fn offset(pc: usize) -> u32 {
+    pc.wrapping_sub(GLOBAL.text_start.get()) as u32
 }
 
 #[cold]

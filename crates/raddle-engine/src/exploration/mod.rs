@@ -6,11 +6,13 @@
 //! | `takeover` | taking the process over, and giving it back |
 //! | `run` | the loop of a search |
 //! | `replay` | executions made again by their schedules |
+//! | [`continuations`](Continuations) | executions that begin as a failing one does |
 //! | [`estimate`](Effort) | how large an exhaustive search is |
 //! | `outcomes`, `workers` | executions by outcome; processes that share a search |
 //! | [`turn`] | one exploration at a time |
 
 mod config;
+mod continuations;
 pub(crate) mod estimate;
 pub(crate) mod outcomes;
 mod replay;
@@ -21,6 +23,7 @@ pub mod turn;
 pub(crate) mod workers;
 
 pub use self::config::{Config, Progress};
+pub use self::continuations::{ContinuationLimits, Continuations, Continued};
 pub use self::estimate::Effort;
 pub use self::report::{Found, SearchReport, ThreadReport};
 
@@ -29,11 +32,13 @@ use std::time::Instant;
 
 use self::outcomes::OutcomeCounts;
 use self::takeover::PanicHook;
-use crate::execution::{Engine, Judge, Suppress};
+use crate::coverage;
+use crate::execution::{Debugger, Engine, Judge, Suppress};
 use crate::interface::signals::Handlers;
 use crate::left_out::LeftOut;
 use crate::model_checker::ModelChecker;
 use crate::outcome::Outcome;
+use crate::platform::debugger::Shared;
 
 /// An exploration. While it lives, the calling OS thread runs virtual threads, and memory that it allocates belongs to
 /// the engine. Explorations of one process take turns.
@@ -54,6 +59,15 @@ impl Search<'_> {
         let suppress = suppress();
         // SAFETY: the engine lives as long as `self`.
         unsafe { (*self.engine).exploration.suppress = Some(suppress) };
+    }
+
+    /// Lets a debugger stop at events of recorded executions, and repeat them. Time is limited only if that is wanted.
+    pub fn debug(&mut self, shared: Shared, limit_time: bool) {
+        if let Some(handlers) = self.handlers.as_mut().filter(|_| !limit_time) {
+            handlers.stop_watchdog();
+        }
+        // SAFETY: the engine lives as long as `self`.
+        unsafe { (*self.engine).exploration.debugger = Some(Debugger::new(shared)) };
     }
 
     /// The state of an exhaustive search that has ended early, for a later process to continue. All addresses must be
@@ -83,6 +97,7 @@ impl Search<'_> {
         let begin = Instant::now();
         self.outcome_counts = OutcomeCounts::new(self.config.workers > 1);
         let mut report = self.run_to_end(begin, body, judge);
+        report.failure = report.failure.map(|found| self.as_interleaving(found, 0, body, judge));
         report.outcome_counts = self.outcome_counts.counts().to_vec();
         report.elapsed = begin.elapsed();
         report
@@ -94,7 +109,9 @@ impl Search<'_> {
         // could call it is gone.
         unsafe {
             let body = std::mem::transmute::<*mut (dyn FnMut() + '_), *mut (dyn FnMut() + 'static)>(body);
-            Engine::execute(self.engine, body, judge)
+            let outcome = Engine::execute(self.engine, body, judge);
+            coverage::count_threads((*self.engine).execution.alive);
+            outcome
         }
     }
 

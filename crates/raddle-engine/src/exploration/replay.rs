@@ -4,17 +4,28 @@ use std::mem;
 
 use super::outcomes::RemoteOutcome;
 use super::{Found, Search, ThreadReport};
-use crate::execution::Judge;
+use crate::execution::{Judge, RaceDetector};
 use crate::model_checker::ModelChecker;
 use crate::outcome::{Discarded, Outcome};
 use crate::platform::global::GLOBAL;
 use crate::schedule::Schedule;
-use crate::strategy::Scripted;
-use crate::trace::{Namer, Trace};
+use crate::strategy::{Scripted, Strategy};
+use crate::trace::{Namer, Observer, Trace};
 
 impl Search<'_> {
     /// Makes the execution of a schedule again, without recording it.
     pub fn rerun(&mut self, schedule: &Schedule, body: &mut dyn FnMut(), judge: &mut Judge<'_>) -> Found {
+        self.rerun_and(schedule, body, judge, &mut |_| {})
+    }
+
+    /// The same, and looks at the execution graph, if there is one.
+    pub(super) fn rerun_and(
+        &mut self,
+        schedule: &Schedule,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+        look: &mut dyn FnMut(Option<&ModelChecker>),
+    ) -> Found {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
             let graphs = (*self.engine).exploration.checker.take();
@@ -26,7 +37,7 @@ impl Search<'_> {
             let strategy = mem::replace(&mut (*self.engine).exploration.strategy, script());
             let random = (*self.engine).follow(schedule);
             let mut outcome = Outcome::Discarded(Discarded::Repeat);
-            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).has_found_sharing() {
+            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).must_be_repeated() {
                 (*self.engine).exploration.strategy = script();
                 if let Some(script) = &mut (*self.engine).exploration.checker {
                     script.begin();
@@ -34,18 +45,57 @@ impl Search<'_> {
                 if let Some(trace) = &mut (*self.engine).exploration.trace {
                     trace.clear();
                 }
+                if let Some(observer) = &mut (*self.engine).exploration.observer {
+                    observer.begin();
+                }
                 outcome = self.execute(body, judge);
             }
             (*self.engine).exploration.strategy = strategy;
             (*self.engine).follow_no_more(random);
             let found = self.found(outcome, 0);
+            look((*self.engine).exploration.checker.as_deref());
             (*self.engine).exploration.checker = graphs;
             found
         }
     }
 
+    /// Makes the execution with this number of another strategy than that of the search; its random bytes are those of a schedule. None if
+    /// the search is exhaustive.
+    pub fn execute_by(
+        &mut self,
+        strategy: impl Fn() -> Box<dyn Strategy>,
+        schedule: &Schedule,
+        number: u64,
+        body: &mut dyn FnMut(),
+        judge: &mut Judge<'_>,
+    ) -> Option<Found> {
+        // SAFETY: the engine lives as long as `self`.
+        unsafe {
+            if (*self.engine).exploration.checker.is_some() {
+                return None;
+            }
+            let begun = || {
+                let mut strategy = strategy();
+                strategy.begin(number);
+                strategy
+            };
+            let strategy = mem::replace(&mut (*self.engine).exploration.strategy, begun());
+            let random = (*self.engine).follow(schedule);
+            // Beyond the schedule, the limits are those of a search.
+            (*self.engine).exploration.scripted_limit = None;
+            let mut outcome = Outcome::Discarded(Discarded::Repeat);
+            while outcome == Outcome::Discarded(Discarded::Repeat) || (*self.engine).must_be_repeated() {
+                (*self.engine).exploration.strategy = begun();
+                outcome = self.execute(body, judge);
+            }
+            (*self.engine).exploration.strategy = strategy;
+            (*self.engine).follow_no_more(random);
+            Some(self.found(outcome, number))
+        }
+    }
+
     /// The failure of the latest execution, if it fails. It may fail only when it is repeated, because only now it is
-    /// known which lines of stacks threads share.
+    /// known which lines of stacks threads share, and whether threads are left.
     pub(super) fn failure(
         &mut self,
         outcome: Outcome,
@@ -60,7 +110,7 @@ impl Search<'_> {
         );
         let failure = (outcome != Outcome::Passed).then(|| self.found(outcome, execution));
         // SAFETY: the engine lives as long as `self`.
-        let has_learned = unsafe { (*self.engine).has_found_sharing() };
+        let has_learned = unsafe { (*self.engine).must_be_repeated() };
         if !has_learned || !is_final {
             return failure;
         }
@@ -70,7 +120,7 @@ impl Search<'_> {
         if again.outcome == Outcome::Passed { failure } else { Some(again) }
     }
 
-    /// Replays a schedule, and records a trace.
+    /// Replays a schedule, and records a trace, with names and an observer of memory.
     ///
     /// Recording takes long, so the time is limited only if the time limit is the failure.
     pub fn replay(
@@ -79,11 +129,13 @@ impl Search<'_> {
         body: &mut dyn FnMut(),
         judge: &mut Judge<'_>,
         trace: Trace,
-        namer: Namer,
+        (namer, observer): (Namer, Box<dyn Observer>),
         limit_time: bool,
     ) -> (Found, Trace) {
         // SAFETY: the engine lives as long as `self`.
         unsafe {
+            // Which plain writes are seen is then a matter of this execution alone, which is repeated until all are.
+            RaceDetector::begin_sharing(self.config.fork);
             (*self.engine).exploration.trace = Some(trace);
             GLOBAL.wants_allocations.set(true);
             let max_ticks = (*self.engine).exploration.limits.max_ticks;
@@ -91,9 +143,11 @@ impl Search<'_> {
                 (*self.engine).exploration.limits.max_ticks = u32::MAX;
             }
             (*self.engine).exploration.namer = Some(namer);
+            (*self.engine).exploration.observer = Some(observer);
             let found = self.rerun(schedule, body, judge);
             GLOBAL.wants_allocations.set(self.config.races);
             (*self.engine).exploration.namer = None;
+            (*self.engine).exploration.observer = None;
             (*self.engine).exploration.limits.max_ticks = max_ticks;
             let trace = (*self.engine).exploration.trace.take().expect("set above");
             (found, trace)

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use super::outcomes::OutcomeCounts;
 use super::{Config, Search, turn};
+use crate::coverage;
 use crate::execution::{self, Backend, Engine, Limits, RaceDetector, engine_of_virtual_thread};
 use crate::happens_before::Model;
 use crate::interface;
@@ -36,6 +37,7 @@ impl<'a> Search<'a> {
         let turn = turn::take();
         heap::init();
         site::map_tables();
+        coverage::map_tables();
         site::forget_sites_unless(&config.reference_counts);
         let hook: Arc<PanicHook> = Arc::new(std::panic::take_hook());
         let before = Arc::clone(&hook);

@@ -1,5 +1,7 @@
 //! Linear extensions of a sequentially consistent graph.
 
+use std::collections::BTreeSet;
+
 use super::Graph;
 use super::event::{Access, EventId};
 
@@ -62,6 +64,47 @@ impl Graph {
             }
         }
         Some(positions)
+    }
+
+    /// The events in an order in which sequential consistency could have made them: a linear extension like that of
+    /// [`Graph::linear_extension`]. The first events of the graph stay where they are, as many as `fixed` says. Among the others that could
+    /// come next, one of the running thread is preferred, then the earliest. None if there is no such order.
+    pub(crate) fn interleaving(&self, fixed: usize) -> Option<Vec<EventId>> {
+        let mut predecessors = vec![0; self.len()];
+        let mut successors = vec![Vec::new(); self.len()];
+        let events = || (0..self.len() as EventId).filter(|&event| !self.event(event).blocked);
+        for event in events() {
+            let leader = self.group_leader(event);
+            self.for_each_predecessor(event, |before| {
+                let before = self.group_leader(before);
+                if before != leader {
+                    successors[before as usize].push(leader);
+                    predecessors[leader as usize] += 1;
+                }
+            });
+        }
+        let mut order: Vec<EventId> = Vec::with_capacity(self.len());
+        let leaders = || events().filter(|&event| self.group_leader(event) == event);
+        let mut ready: BTreeSet<EventId> =
+            leaders().filter(|&event| predecessors[event as usize] == 0).collect();
+        while let Some(&first) = ready.first() {
+            let running = order.last().map(|&last| self.event(last).thread);
+            let runs_on = |&&event: &&EventId| Some(self.event(event).thread) == running;
+            let next = match (first as usize) < fixed {
+                true => first,
+                false => *ready.iter().find(runs_on).unwrap_or(&first),
+            };
+            ready.remove(&next);
+            order.extend(self.group_from(next));
+            for &after in &successors[next as usize] {
+                predecessors[after as usize] -= 1;
+                if predecessors[after as usize] == 0 {
+                    ready.insert(after);
+                }
+            }
+        }
+        let stays = order.iter().zip(0..).take(fixed).all(|(&event, place)| event == place);
+        (stays && order.len() == events().count()).then_some(order)
     }
 
     /// The first event of the group of the event. An event of another kind is a group of its own.

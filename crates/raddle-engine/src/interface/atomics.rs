@@ -1,6 +1,8 @@
 //! Atomic accesses and fences.
 
-use crate::execution::{Engine, sites};
+use crate::coverage;
+use crate::execution::Engine;
+use crate::execution::sites::{self, Called};
 use crate::op::{Caller, Int, Order, Rmw};
 use crate::semantics::{AtomicKind, AtomicOp, dispatch, enter, spurious};
 use crate::site::Site;
@@ -14,9 +16,12 @@ use crate::trace::Action;
 pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, location: *const T, order: Order) -> T {
     // SAFETY: the caller's.
     unsafe {
-        let site = sites::of(caller.pc, caller.fp);
+        let code = sites::called(caller.pc, caller.fp);
         let kind = AtomicKind::Load;
-        dispatch!(engine, atomic(AtomicOp { caller, site, location: location.cast_mut(), kind, order }))
+        let location = location.cast_mut();
+        let read = dispatch!(engine, atomic(AtomicOp { caller, site: code.site, location, kind, order }));
+        cover(engine, code, location);
+        read
     }
 }
 
@@ -28,9 +33,10 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, location: *const
 pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, location: *mut T, value: T, order: Order) {
     // SAFETY: the caller's.
     unsafe {
-        let site = sites::of(caller.pc, caller.fp);
+        let code = sites::called(caller.pc, caller.fp);
         let kind = AtomicKind::Store(value);
-        dispatch!(engine, atomic(AtomicOp { caller, site, location, kind, order }));
+        dispatch!(engine, atomic(AtomicOp { caller, site: code.site, location, kind, order }));
+        cover(engine, code, location);
     }
 }
 
@@ -49,9 +55,10 @@ pub unsafe fn rmw<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        let site = sites::of(caller.pc, caller.fp);
+        let code = sites::called(caller.pc, caller.fp);
         let kind = AtomicKind::Rmw(op, operand);
-        let read = dispatch!(engine, atomic(AtomicOp { caller, site, location, kind, order }));
+        let read = dispatch!(engine, atomic(AtomicOp { caller, site: code.site, location, kind, order }));
+        cover(engine, code, location);
         fence_if_local(engine, caller, location, order);
         read
     }
@@ -73,17 +80,27 @@ pub unsafe fn compare_exchange<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         let [order, failure] = dispatch!(&*engine, exchange_orders(orders));
-        let (site, is_weak) = sites::of_exchange(caller.pc, caller.fp);
+        let code = sites::called(caller.pc, caller.fp);
+        let site = code.site;
         let kind = AtomicKind::Cas { expected, new, failure };
         let op = AtomicOp { caller, site, location, kind, order };
-        let may_fail = is_weak && matches!(site, Site::User | Site::Merged | Site::MarkedCount);
+        let may_fail = code.is_weak() && matches!(site, Site::User | Site::Merged | Site::MarkedCount);
         let read = match may_fail.then(|| spurious::attempt(engine, op, expected, failure)).flatten() {
             Some(read) => read,
             None => dispatch!(engine, atomic(op)),
         };
+        cover(engine, code, location);
         fence_if_local(engine, caller, location, order);
         read
     }
+}
+
+/// Notes an access that the current thread has made.
+#[inline(always)]
+unsafe fn cover<T>(engine: *mut Engine, code: Called, location: *const T) {
+    // SAFETY: the caller's.
+    let (thread, execution) = unsafe { ((*engine).execution.current, (*engine).exploration.number) };
+    coverage::access(code.site, code.offset, thread, location.addr(), execution);
 }
 
 /// A fence.

@@ -9,7 +9,7 @@
 use crate::execution::Engine;
 use crate::op::ThreadId;
 use crate::semantics::{dispatch, enter};
-use crate::trace::Action;
+use crate::trace::{Action, Introduced};
 
 /// A thread of a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,24 @@ pub struct Member {
 pub unsafe fn note(engine: *mut Engine, action: impl FnOnce() -> Action) {
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| engine.record(action)) };
+}
+
+/// Introduces the object that the report is about, if a trace is recorded.
+///
+/// # Safety
+/// As for [`fence`](super::fence).
+pub unsafe fn introduce(engine: *mut Engine, object: Introduced) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| engine.introduce(object)) };
+}
+
+/// The current thread begins a marked operation: other threads may run before.
+///
+/// # Safety
+/// As for [`fence`](super::fence).
+pub unsafe fn step_begins(engine: *mut Engine) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| dispatch!(engine, begin_step())) };
 }
 
 /// The current thread begins an operation, its `first` or another. Other threads may run before, and operations that

@@ -96,6 +96,14 @@ impl Handlers {
     }
 }
 
+impl Handlers {
+    /// Stops the watchdog: under a debugger, time passes for other reasons, and a signal that arrives while the debugger
+    /// steps over a breakpoint makes the program hit the breakpoint again.
+    pub fn stop_watchdog(&mut self) {
+        self.watchdog = None;
+    }
+}
+
 impl Drop for Handlers {
     fn drop(&mut self) {
         self.watchdog = None;
@@ -231,6 +239,7 @@ unsafe extern "C" fn on_crash(signal: c_int, info: *mut libc::siginfo_t, context
             pc: registers[libc::REG_RIP as usize] as usize + 1,
             fp: registers[libc::REG_RBP as usize] as usize,
         });
+        (*engine).tell_debugger_of_crash();
         if !trap(engine, context, outcome) {
             let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
             if (*engine).exploration.limits.backend == Backend::Coroutines {

@@ -1,6 +1,6 @@
-//! Calls of uninstrumented functions of std, which block or wake threads.
+//! Calls of uninstrumented functions of std, which block or wake threads, and operations of monitors.
 
-pub use crate::semantics::StdCall;
+pub use crate::semantics::{MonitorCall, StdCall};
 
 use crate::execution::Engine;
 use crate::semantics::{dispatch, enter};
@@ -13,6 +13,15 @@ use crate::semantics::{dispatch, enter};
 pub unsafe fn std_call(engine: *mut Engine, call: StdCall) -> Option<u64> {
     // SAFETY: the caller's.
     unsafe { enter(engine, |engine| dispatch!(engine, std_call(call))) }
+}
+
+/// The current thread calls an operation of a monitor, given by its lock and its condition.
+///
+/// # Safety
+/// As for [`std_call`].
+pub unsafe fn monitor(engine: *mut Engine, words: [*mut u32; 2], call: MonitorCall) {
+    // SAFETY: the caller's.
+    unsafe { enter(engine, |engine| dispatch!(engine, monitor(words, call))) };
 }
 
 /// The current thread is about to call `Once::call`. Returns the word to call it with: the once, or the copy.

@@ -75,7 +75,9 @@ impl ModelChecker {
     /// checkpoint.
     pub(crate) fn wants_checkpoint(&self, id: EventId) -> bool {
         let branch = self.branches.current();
-        !self.spins.depend_on_graph_at(id)
+        // A replay clears its graph when it is repeated.
+        self.replay.is_none()
+            && !self.spins.depend_on_graph_at(id)
             && (branch.shared_len == id as usize || branch.has_work_at(id))
             && branch.checkpoints.last().is_none_or(|checkpoint| checkpoint.made < id as usize)
     }
@@ -113,6 +115,7 @@ impl ModelChecker {
     /// Restores the last checkpoint of the current branch, for the execution that has just begun.
     pub(crate) fn restore_checkpoint(&mut self) -> Option<Rc<Checkpoint>> {
         let checkpoint = Rc::clone(self.branches.last()?.checkpoints.last()?);
+        debug_assert!(checkpoint.made <= self.graph().len(), "a checkpoint lies within its graph");
         self.made = checkpoint.made;
         self.locations.restore(&checkpoint.locations);
         self.abstractions.clone_from(&checkpoint.abstractions);

@@ -1,6 +1,7 @@
 //! The driver: finds the graph that the next execution follows.
 
 use super::ModelChecker;
+use super::replay::Replay;
 use super::worklist::WorkItem;
 use crate::graph::consistency::preemption_bound::Bound;
 
@@ -12,7 +13,9 @@ impl ModelChecker {
     /// Begins the next execution. False if there is none.
     pub(crate) fn begin(&mut self) -> bool {
         let more = self.prepare_graph();
-        self.initial_len = if more { self.graph().len() } else { 0 };
+        // The events that a schedule begins with are none that the execution may take back.
+        let scripted = self.beginning.as_ref().map_or(0, Replay::len);
+        self.initial_len = if more { self.graph().len().max(scripted) } else { 0 };
         more
     }
 
@@ -34,7 +37,7 @@ impl ModelChecker {
             self.graph_mut().clear();
             return true;
         }
-        if std::mem::take(&mut self.repeat) {
+        if self.begins_with_schedule() || std::mem::take(&mut self.repeat) {
             return true;
         }
         if !self.started {

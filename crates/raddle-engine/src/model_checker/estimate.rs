@@ -60,8 +60,9 @@ pub(super) struct RandomProbe {
     product: f64,
     /// Whether the latest execution is complete and within the bound.
     completed: bool,
-    /// The branches of the search, which are set aside until the probes end. None if the search has restarted.
-    search: Option<Vec<Branch>>,
+    /// The branches of the search, which are set aside until the probes end, and whether its latest execution must be repeated. None if
+    /// the search has restarted.
+    search: Option<(Vec<Branch>, bool)>,
 }
 
 impl ModelChecker {
@@ -77,7 +78,7 @@ impl ModelChecker {
 
     /// Sets the search aside for probes, until [`ModelChecker::end_probes`].
     pub(crate) fn begin_probes(&mut self, seed: u64) {
-        let search = self.branches.reset(self.model);
+        let search = (self.branches.reset(self.model), std::mem::take(&mut self.repeat));
         self.started = false;
         let rng = Rng::of_execution(seed, self.estimator.probes);
         self.probe = Some(RandomProbe { rng, product: 1.0, completed: false, search: Some(search) });
@@ -99,9 +100,15 @@ impl ModelChecker {
         }
         self.started = search.is_some();
         match search {
-            Some(search) => self.branches.replace(search),
-            None => self.branches.reset(self.model),
-        };
+            Some((search, repeat)) => {
+                self.branches.replace(search);
+                self.repeat = repeat;
+            }
+            None => {
+                self.branches.reset(self.model);
+                self.repeat = false;
+            }
+        }
     }
 
     /// Discards the results of all probes, because the search restarts.

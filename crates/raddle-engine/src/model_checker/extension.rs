@@ -32,9 +32,8 @@ impl ModelChecker {
     }
 
     fn add_write(&mut self, event: Event) -> EventId {
-        let graph = self.graph();
-        let floor = graph.coherence_floor(event.thread, event.location);
-        let last = graph.co(event.location).len();
+        let floor = self.floor(&event);
+        let last = self.graph().co(event.location).len();
         for co_index in floor + 1..=last {
             if self.graph().rmw_successor(event.location, co_index - 1).is_none() {
                 self.push_work(event, co_index, None);
@@ -65,9 +64,8 @@ impl ModelChecker {
     /// Adds to the work list the sources of a read other than the last write in modification order.
     fn push_other_sources(&mut self, mut event: Event, blocked: Option<EventId>) {
         let location = event.location;
-        let graph = self.graph();
-        let floor = graph.coherence_floor(event.thread, location);
-        for co_index in floor..graph.co(location).len() {
+        let floor = self.floor(&event);
+        for co_index in floor..self.graph().co(location).len() {
             let graph = self.graph();
             let write = graph.write_at(location, co_index);
             let value = graph.value(location, write);

@@ -23,6 +23,7 @@
 //! | `refcounts`, `rwlocks` | the abstractions of reference counts and of `RwLock`s |
 //! | `checkpoints` | states of executions at which later ones begin |
 //! | `estimate` | the number of executions, by random probes |
+//! | `continuations` | searches whose executions all begin with the same events |
 //! | `replay` | schedules: writing the one of an execution, and following one |
 //! | `queries` | answers for reports: reads-from, modification order, happens-before, linear extension |
 //! | `save` | searches that another process resumes |
@@ -41,6 +42,7 @@
 mod abstraction_log;
 mod bound;
 mod checkpoints;
+mod continuations;
 mod driver;
 mod estimate;
 mod extension;
@@ -106,6 +108,12 @@ pub struct ModelChecker {
     thread_ids: ThreadIds,
     /// The schedule to follow, if this is no search.
     replay: Option<Replay>,
+    /// The schedule with which the first execution begins, if the search is one of continuations, until that execution was made.
+    beginning: Option<Replay>,
+    /// The number of leading events of the graph that all executions have in common, because the search is one of continuations.
+    fixed: usize,
+    /// The thread that goes on only where no other can, because its failure would hide what the others do.
+    goes_last: Option<ThreadId>,
     bound: Option<Bound>,
     abstractions: AbstractionLog,
     refcounts: RefCounts,
@@ -139,6 +147,9 @@ impl ModelChecker {
             spins: SpinAssumptions::default(),
             thread_ids: ThreadIds::default(),
             replay: None,
+            beginning: None,
+            fixed: 0,
+            goes_last: None,
             bound: None,
             abstractions: AbstractionLog::default(),
             refcounts: RefCounts::default(),

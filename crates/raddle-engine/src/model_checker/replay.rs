@@ -31,6 +31,11 @@ impl Replay {
         self.schedule.threads.get(event).copied()
     }
 
+    /// The number of events.
+    pub(super) fn len(&self) -> usize {
+        self.schedule.threads.len()
+    }
+
     /// The abstractions of the accesses to reference counts and `RwLock`s.
     pub(super) fn abstractions(&self) -> &[u16] {
         &self.schedule.counts
@@ -49,24 +54,52 @@ impl ModelChecker {
     /// before it that come later in modification order than its source, or than itself. An execution that failed may not have
     /// made all events of its graph.
     pub(crate) fn schedule(&self) -> Schedule {
-        let mut schedule = Schedule { counts: self.abstractions.schedule(), ..Schedule::default() };
+        let events = self.branches.last().map_or(&[][..], |branch| &branch.graph.events);
+        let is_made = |id: &EventId| !events[*id as usize].blocked;
+        let made: Vec<EventId> = (0..events.len().min(self.made) as EventId).filter(is_made).collect();
+        Schedule { counts: self.abstractions.schedule(), ..self.schedule_in_order(&made) }
+    }
+
+    /// The schedule of the latest execution as an interleaving, in which every read sees the newest write. The first events keep their
+    /// places, as many as `fixed` says. None if there is no such interleaving, or if the schedule has abstractions, which are noted in the
+    /// order of the execution.
+    pub(crate) fn interleaving(&self, fixed: usize) -> Option<Schedule> {
+        let order = self.branches.last()?.graph.interleaving(fixed)?;
+        (self.abstractions.schedule().is_empty() && order.len() <= self.made)
+            .then(|| self.schedule_in_order(&order))
+    }
+
+    /// The schedule that makes these events of the latest execution in this order.
+    fn schedule_in_order(&self, order: &[EventId]) -> Schedule {
+        let mut schedule = Schedule::default();
         let Some(branch) = self.branches.last() else { return schedule };
         let graph = &branch.graph;
-        let made = graph.events.iter().take(self.made);
-        for (id, event) in made.enumerate().filter(|(_, event)| !event.blocked) {
-            schedule.threads.push(self.spawn_number_of(event.thread));
-            if let Access::Choose(_) = event.access {
-                schedule.mo_offsets.push(event.read as u16);
+        let mut places = vec![usize::MAX; graph.len()];
+        let mut spawned: Vec<ThreadId> = vec![0];
+        for (place, &id) in order.iter().enumerate() {
+            places[id as usize] = place;
+            let event = graph.event(id);
+            let number = spawned.iter().position(|&thread| thread == event.thread);
+            schedule.threads.push(number.map_or(event.thread, |number| number as ThreadId));
+            match event.access {
+                Access::Spawn(thread) => spawned.push(thread),
+                Access::Choose(_) => schedule.mo_offsets.push(event.read as u16),
+                _ => {}
             }
             if event.location == NONE || event.access == Access::Decrement {
                 continue;
             }
-            let write = if event.reads() { event.rf } else { id as EventId };
+            let write = if event.reads() { event.rf } else { id };
             let co_index = graph.co_index(event.location, write);
             let later = graph.co(event.location)[co_index..].iter();
-            schedule.mo_offsets.push(later.filter(|&&write| (write as usize) < id).count() as u16);
+            schedule.mo_offsets.push(later.filter(|&&write| places[write as usize] < place).count() as u16);
         }
         schedule
+    }
+
+    /// The schedule that the current execution follows, to its end or beyond.
+    fn script(&mut self) -> Option<&mut Replay> {
+        self.replay.as_mut().or(self.beginning.as_mut())
     }
 
     /// Adds the event of a request as the schedule demands.
@@ -77,14 +110,14 @@ impl ModelChecker {
     ) -> Result<EventId, Answer> {
         let mut event = Event::of(request, found);
         let mut co_index = 0;
-        if let (Access::Choose(alternatives), Some(replay)) = (request.access, &mut self.replay) {
+        if let (Access::Choose(alternatives), Some(replay)) = (request.access, self.script()) {
             let index = replay.next_offset();
             if index >= alternatives {
                 return Err(Answer::Diverged);
             }
             event.read = index.into();
         }
-        if let (Some(found), Some(replay)) = (found, &mut self.replay)
+        if let (Some(found), Some(replay)) = (found, self.script())
             && request.access != Access::Decrement
         {
             let offset = replay.next_offset();

@@ -81,7 +81,9 @@ impl ModelChecker {
             },
         };
         let answered = match self.turn() {
-            Some(_) if self.replay.is_some() => self.follow_schedule(request, found),
+            Some(_) if self.replay.is_some() || self.beginning.is_some() => {
+                self.follow_schedule(request, found)
+            }
             Some(_) => self.follow_graph(request, found),
             None => self.add(request, found),
         };

@@ -18,6 +18,7 @@ impl ModelChecker {
         if rmw_successor.is_none_or(|successor| !covers(&prefix, graph.event(successor))) {
             graph.revisits(event, &prefix, co_index, rmw_successor, &mut reads);
         }
+        reads.retain(|&read| read as usize >= self.fixed);
         for &read in &reads {
             self.push_work(*event, co_index, Some(read));
         }
@@ -109,13 +110,15 @@ impl ModelChecker {
         if event.is_final_decrement() || self.replay.is_some() {
             return true;
         }
-        if (id as usize) < self.initial_len || id as usize + 1 != self.graph().len() {
+        let is_added = id as usize >= self.initial_len || self.beginning.is_some();
+        if !is_added || id as usize + 1 != self.graph().len() {
             return false;
         }
         let mut prefix = std::mem::take(&mut self.prefix);
         let mut others = std::mem::take(&mut self.revisitable);
         others.clear();
         self.graph().alternative_final_decrements(id, &mut prefix, &mut others);
+        others.retain(|&other| other as usize >= self.fixed);
         self.branches.truncate(id as usize);
         for &other in &others {
             self.push_work(Event { stamp: NONE, ..event }, 0, Some(other));

@@ -46,8 +46,8 @@ impl ModelChecker {
     /// The thread of the next event of the graph or of the schedule. None past their end.
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<ThreadId> {
-        if let Some(replay) = &self.replay {
-            return replay.thread(self.made);
+        if let Some(script) = self.replay.as_ref().or(self.beginning.as_ref()) {
+            return script.thread(self.made);
         }
         let graph = &self.branches.current().graph;
         while let Some(event) = graph.events.get(self.made) {
@@ -119,7 +119,7 @@ impl ModelChecker {
 
     /// The index in program order of the next event, which is the thread's.
     pub(crate) fn next_po(&self, thread: ThreadId) -> u32 {
-        match &self.replay {
+        match self.replay.as_ref().or(self.beginning.as_ref()) {
             None if self.made < self.graph().len() => self.graph().events[self.made].po,
             _ => self.graph().events_of(thread),
         }

@@ -82,6 +82,9 @@ pub struct Global {
     pub sites: Cell<*mut u8>,
     /// One byte per byte of code, too: see [`crate::site::PlainAccessCounter`].
     pub looks: Cell<*mut u8>,
+    /// One byte per byte of code, and further tables: see [`crate::coverage`].
+    pub(crate) covered: Cell<*mut u8>,
+    pub(crate) coverage: Cell<*mut c_void>,
     /// The instrumentation callbacks of plain accesses, which do not read the accessed memory.
     pub announcements: Cell<&'static [unsafe extern "C" fn()]>,
     /// The instrumentation callbacks of compare-exchanges.
@@ -150,6 +153,8 @@ pub static GLOBAL: Global = Global {
     text_len: Cell::new(0),
     sites: Cell::new(ptr::null_mut()),
     looks: Cell::new(ptr::null_mut()),
+    covered: Cell::new(ptr::null_mut()),
+    coverage: Cell::new(ptr::null_mut()),
     announcements: Cell::new(&[]),
     attempts: Cell::new(&[]),
 };

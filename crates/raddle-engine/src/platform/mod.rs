@@ -4,6 +4,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `coroutine` | the switch between stacks |
+//! | [`debugger`] | what a debugger shares with the program |
 //! | [`stack`] | stacks of virtual threads, at fixed addresses |
 //! | `os_thread` | virtual threads that are OS threads, for debuggers |
 //! | [`tls_donor`] | parked OS threads, whose thread-locals virtual threads borrow |
@@ -17,6 +18,7 @@
 //! **Invariant:** nothing here knows executions, events or schedules.
 
 pub(crate) mod coroutine;
+pub mod debugger;
 pub(crate) mod elf;
 pub mod global;
 pub(crate) mod os_thread;

@@ -23,7 +23,7 @@ mod std_call;
 pub(crate) mod unobserved;
 
 pub(crate) use self::op::{AtomicKind, AtomicOp};
-pub use self::std_call::StdCall;
+pub use self::std_call::{MonitorCall, StdCall};
 
 use std::ops::Range;
 
@@ -108,6 +108,15 @@ pub(crate) trait Semantics {
     /// The pointers of the call must be valid for their objects.
     unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>;
 
+    /// An operation of a monitor, given by its lock and its condition.
+    ///
+    /// # Safety
+    /// The words must be valid for writes.
+    unsafe fn monitor(engine: &mut Engine, words: [*mut u32; 2], call: MonitorCall);
+
+    /// The current thread begins a marked operation.
+    fn begin_step(engine: &mut Engine);
+
     /// `Once::call` begins. Returns the word to call it with: the once, or the copy.
     ///
     /// # Safety
@@ -144,6 +153,9 @@ pub(crate) trait Semantics {
 
     /// Chooses one of several alternatives of the current thread, by its number. 0 is the usual one.
     fn choose(engine: &mut Engine, alternatives: u16) -> u16;
+
+    /// Chooses one of the threads that wait at a futex, by its position among them; they are `waiting`.
+    fn choose_waiter(engine: &mut Engine, address: usize, mask: u32, waiting: u16) -> u16;
 
     /// The current thread, number `me` of a scenario with `threads` threads, begins an operation, its `first` or
     /// another. Returns the event, if the beginning is one.
@@ -255,6 +267,10 @@ impl Engine {
 
     pub(crate) fn choose(&mut self, alternatives: u16) -> u16 {
         dispatch!(self, choose(alternatives))
+    }
+
+    pub(crate) fn choose_waiter(&mut self, address: usize, mask: u32, waiting: u16) -> u16 {
+        dispatch!(self, choose_waiter(address, mask, waiting))
     }
 
     pub(crate) fn validate(&mut self) {

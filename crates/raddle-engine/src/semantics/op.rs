@@ -105,7 +105,7 @@ impl<T: Int> AtomicOp<T> {
 
     /// Whether the access is the load of `JoinHandle::is_finished`.
     #[inline(always)]
-    pub(super) fn is_is_finished(&self, engine: &Engine) -> bool {
+    pub(super) fn is_finished_load(&self, engine: &Engine) -> bool {
         matches!(self.kind, AtomicKind::Load)
             && (self.site == Site::IsFinished
                 || (self.site == Site::Merged && engine.counts_handles(self.address())))

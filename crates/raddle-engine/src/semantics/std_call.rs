@@ -1,4 +1,4 @@
-//! Calls of uninstrumented functions of std.
+//! Calls of uninstrumented functions of std, and operations of monitors.
 
 /// A call of an uninstrumented function of std that blocks or wakes threads.
 #[derive(Clone, Copy, Debug)]
@@ -67,4 +67,19 @@ pub enum StdCall {
         /// The scope's flag that a thread has panicked, if this one has.
         panicked: Option<*mut bool>,
     },
+}
+
+/// An operation of a monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MonitorCall {
+    /// The thread enters when no other thread is inside.
+    Enter,
+    /// The thread leaves.
+    Exit,
+    /// The thread leaves, waits for a notification, and enters again.
+    Wait,
+    /// Notifies one of the waiting threads.
+    Notify,
+    /// Notifies all waiting threads.
+    NotifyAll,
 }

@@ -1,6 +1,9 @@
 //! Strategies, which pick the next schedule. One file per strategy; all of them implement [`Strategy`].
 
 mod bounded;
+mod continuing;
+mod enumerating;
+mod only_marked;
 mod pct;
 mod pin_main_thread;
 mod pos;
@@ -8,15 +11,20 @@ mod random;
 mod round_robin;
 mod scripted;
 mod stale_reads;
+mod turns;
 mod yield_policy;
 
 pub use bounded::Bounded;
+pub use continuing::Continuing;
+pub use enumerating::Enumerating;
+pub use only_marked::OnlyMarked;
 pub use pct::Pct;
 pub use pin_main_thread::PinMainThread;
 pub use pos::Pos;
 pub use random::Random;
 pub use round_robin::RoundRobin;
 pub use scripted::Scripted;
+pub use turns::{Infeasible, TurnLog, TurnSource, Turns, Why};
 
 use crate::op::{Pending, ThreadId};
 use crate::thread::VThread;
@@ -83,6 +91,12 @@ pub trait Strategy {
     /// The position in modification order of an access with several `alternatives`: below that number, 0 is the newest.
     /// `choice` accesses had a choice before in this execution.
     fn choose_reads_from(&mut self, alternatives: usize, choice: usize) -> usize;
+
+    /// Which of the waiting threads a wake-up of one wakes, by its position; the first has waited longest. `choice` is that of
+    /// [`choose_reads_from`](Strategy::choose_reads_from), among whose choices this one counts.
+    fn choose_waiter(&mut self, waiters: &[ThreadId], choice: usize) -> usize {
+        self.choose_reads_from(waiters.len(), choice)
+    }
 
     /// Demotes a thread that has made many events while others were runnable: it may wait for them, in a loop with
     /// effects.

@@ -50,6 +50,10 @@ impl Strategy for PinMainThread {
         self.within.choose_reads_from(alternatives, choice)
     }
 
+    fn choose_waiter(&mut self, waiters: &[ThreadId], choice: usize) -> usize {
+        self.within.choose_waiter(waiters, choice)
+    }
+
     fn end(&mut self, choices: usize) {
         self.within.end(choices);
     }

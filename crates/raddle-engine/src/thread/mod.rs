@@ -151,6 +151,8 @@ in_place! {
         pub(crate) woken: bool,
         /// Whether the next futex wait is that of a condition variable. Only set in interleavings.
         pub(crate) in_condvar_wait: bool,
+        /// Whether the thread is within an operation of a monitor, whose parts are not recorded.
+        pub(crate) in_monitor: bool,
         /// Whether a wait has ended spuriously.
         pub(crate) woken_spuriously: bool,
         /// Whether a compare-exchange has failed spuriously.
@@ -234,6 +236,7 @@ impl Default for ThreadState {
             woken_by: 0,
             woken: false,
             in_condvar_wait: false,
+            in_monitor: false,
             woken_spuriously: false,
             failed_spuriously: false,
             polls: 0,
@@ -311,13 +314,13 @@ impl VThread {
         }
     }
 
-    /// Resets the thread, ready to begin with `start`.
-    pub(crate) fn renew(&mut self, start: Start, seed: u64) {
+    /// Resets the thread to the initial state, ready to begin with `start`.
+    pub(crate) fn renew(&mut self, start: Start, seed: u64, initial: &ThreadState) {
         self.paused_at.clear();
         self.spin.reset();
         let random = Rng::of_execution(seed, self.id.into());
         let state: &mut ThreadState = self;
-        state.clone_from(&ThreadState::default());
+        state.clone_from(initial);
         state.status = ThreadStatus::Runnable;
         state.random = random;
         state.start = Some(start);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+mod continuations;
 mod linearise;
 mod preemption_bound;
 mod symmetry;

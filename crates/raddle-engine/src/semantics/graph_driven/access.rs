@@ -87,11 +87,13 @@ pub(super) unsafe fn access_within<T: Int>(
         };
         let (read, write) = engine.take_step(access, order, at, NONE, pc);
         let held = location.read_volatile();
-        if let Some(value) = write {
-            location.write_volatile(T::narrow(value.into()));
-        }
         let read = T::narrow(read.into());
-        let newest = if matches!(access, Access::Store(_)) { location.read_volatile() } else { held };
+        let value = write.map(|value| T::narrow(value.into()));
+        let newest = if matches!(access, Access::Store(_)) { value.unwrap_or(held) } else { held };
+        if let Some(value) = value {
+            engine.tell_debugger_before(|| action(location, access, order, read, newest));
+            location.write_volatile(value);
+        }
         engine.record(|| action(location, access, order, read, newest));
         read
     }

@@ -18,7 +18,7 @@ pub(super) unsafe fn load<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
     let AtomicOp { caller, site, location, order, .. } = op;
     // SAFETY: the caller's.
     unsafe {
-        if op.is_is_finished(&*engine) {
+        if op.is_finished_load(&*engine) {
             if let Some(handles) = threads::is_finished(engine, caller, location, order) {
                 return handles;
             }

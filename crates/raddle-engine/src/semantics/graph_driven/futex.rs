@@ -5,7 +5,7 @@ use super::synthetic::SyntheticLocation;
 use crate::execution::Engine;
 use crate::graph::event::{Access, NONE};
 use crate::model_checker::Location;
-use crate::op::{Order, Rmw};
+use crate::op::{Order, Rmw, ThreadId};
 use crate::thread::{ThreadStatus, Wake};
 use crate::trace::{Action, SwitchReason};
 
@@ -73,6 +73,18 @@ fn unlock_queue(engine: &mut Engine, address: usize) {
 
 /// Wakes up to `count` threads; returns how many.
 pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+    let (number, woken) = wake_threads(engine, address, count, mask);
+    engine.record(|| Action::Wake { address, woken });
+    number
+}
+
+/// Wakes up to `count` threads; returns how many, and who they are if a trace is recorded.
+pub(super) fn wake_threads(
+    engine: &mut Engine,
+    address: usize,
+    count: u32,
+    mask: u32,
+) -> (u32, Vec<ThreadId>) {
     engine.current().woken_by = lock_queue(engine, address);
     let mut woken = engine.wake_waiters(address, count, mask);
     let number = woken.len() as u32;
@@ -82,6 +94,5 @@ pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -
     }
     unlock_queue(engine, address);
     engine.acquire_uninstrumented();
-    engine.record(|| Action::Wake { address, woken });
-    number
+    (number, woken)
 }

@@ -16,6 +16,7 @@
 //! | [`refcounts`], [`rwlocks`] | objects whose accesses commute |
 //! | [`expanded_rmw`] | read-modify-writes that the compiler has expanded |
 //! | [`threads`], [`futex`], [`std_calls`] | threads, scopes, and functions of std that block |
+//! | [`monitor`] | monitors |
 //! | [`real_time`] | operations of a scenario |
 //! | [`synthetic`] | locations of the graph that are not in memory |
 
@@ -25,6 +26,7 @@ mod checkpoints;
 mod clocks;
 mod expanded_rmw;
 mod futex;
+mod monitor;
 mod real_time;
 mod refcounts;
 mod rwlocks;
@@ -36,7 +38,7 @@ mod threads;
 
 use std::ops::Range;
 
-use super::{AtomicKind, AtomicOp, Semantics, StdCall, enter, unobserved};
+use super::{AtomicKind, AtomicOp, MonitorCall, Semantics, StdCall, enter, unobserved};
 use crate::execution::Engine;
 use crate::graph::Model;
 use crate::graph::event::{Access, NONE};
@@ -157,6 +159,14 @@ impl Semantics for GraphDriven {
         unsafe { std_calls::std_call(engine, call) }
     }
 
+    unsafe fn monitor(engine: &mut Engine, words: [*mut u32; 2], call: MonitorCall) {
+        // SAFETY: the caller's.
+        unsafe { monitor::call(engine, words, call) };
+    }
+
+    /// What the operation does is made of events.
+    fn begin_step(_: &mut Engine) {}
+
     unsafe fn begin_once(engine: &mut Engine, once: *mut u32, copy: *mut u32) -> *mut u32 {
         // SAFETY: the caller's. Nothing changes the once but events.
         unsafe { copy.write(std_calls::once_begins(engine, once)) };
@@ -207,6 +217,10 @@ impl Semantics for GraphDriven {
 
     fn choose(engine: &mut Engine, alternatives: u16) -> u16 {
         engine.take_choice(alternatives)
+    }
+
+    fn choose_waiter(engine: &mut Engine, _: usize, _: u32, waiting: u16) -> u16 {
+        engine.take_choice(waiting)
     }
 
     fn begin_operation(engine: &mut Engine, me: usize, threads: usize, _: bool) -> Option<u32> {

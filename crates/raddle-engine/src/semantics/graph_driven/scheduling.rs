@@ -51,6 +51,7 @@ impl Engine {
             }
             let current = self.execution.current;
             let runs = |thread: &ThreadId| graph.can_go_on(*thread);
+            let goes_last = |thread: ThreadId| graph.goes_last() == Some(thread);
             if self.execution.fair.is_some() {
                 let runnable: Vec<ThreadId> = self.execution.runnable.iter().copied().filter(runs).collect();
                 if !runnable.is_empty() {
@@ -58,15 +59,15 @@ impl Engine {
                 }
             } else {
                 // The order in which events are added makes no difference, but a thread might run for ever.
-                let is_patient = self.execution.in_a_row < MOST_ADDED_IN_A_ROW;
+                let is_patient = self.execution.in_a_row < MOST_ADDED_IN_A_ROW && !goes_last(current);
                 let goes_on =
                     self.threads[current as usize].status == ThreadStatus::Runnable && runs(&current);
                 if goes_on && is_patient {
                     self.execution.in_a_row += 1;
                     return Some(current);
                 }
-                let mut others = self.execution.runnable.iter().copied().filter(|&thread| thread != current);
-                if let Some(next) = others.find(runs) {
+                let others = self.execution.runnable.iter().copied().filter(|&thread| thread != current);
+                if let Some(next) = others.filter(runs).min_by_key(|&thread| goes_last(thread)) {
                     return Some(next);
                 }
                 if goes_on {

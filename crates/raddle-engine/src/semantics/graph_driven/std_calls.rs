@@ -53,7 +53,7 @@ pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64>
 ///
 /// # Safety
 /// As for [`std_call`].
-unsafe fn steps(engine: &mut Engine, call: StdCall) -> u64 {
+pub(super) unsafe fn steps(engine: &mut Engine, call: StdCall) -> u64 {
     // SAFETY: the caller's.
     unsafe {
         let step = |engine: &mut Engine, location: *mut u32, access, order| {

@@ -36,15 +36,16 @@ pub(super) fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
     // 3. The memory model decides which value the access reads, and whether its own is the newest.
     let (read, written) = values(engine, &op, newest);
     // 4. The effect.
-    if let Some(value) = written {
-        // SAFETY: as above.
-        unsafe { op.location.write_volatile(value) };
-    }
-    // 5. The record.
     let newest_then = match op.kind {
         AtomicKind::Store(value) if written.is_some() => value,
         _ => newest,
     };
+    if let Some(value) = written {
+        engine.tell_debugger_before(|| op.action(read, newest_then));
+        // SAFETY: as above.
+        unsafe { op.location.write_volatile(value) };
+    }
+    // 5. The record.
     engine.record(|| op.action(read, newest_then));
     // 6. Races.
     let kind = match op.kind {

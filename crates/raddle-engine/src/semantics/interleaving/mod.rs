@@ -5,6 +5,7 @@
 
 mod access;
 mod futex;
+mod monitor;
 mod mutex;
 mod scheduling;
 mod spin;
@@ -14,7 +15,7 @@ use std::ops::Range;
 
 use self::access::access;
 use super::unobserved::{self, with_clocks};
-use super::{AtomicKind, AtomicOp, Semantics, StdCall, enter};
+use super::{AtomicKind, AtomicOp, MonitorCall, Semantics, StdCall, enter};
 use crate::execution::Engine;
 use crate::happens_before::clock::Time;
 use crate::left_out::Reason;
@@ -35,7 +36,7 @@ impl Semantics for Interleaving {
     unsafe fn atomic<T: Int>(engine: *mut Engine, op: AtomicOp<T>) -> T {
         // SAFETY: the caller's.
         unsafe {
-            if op.is_is_finished(&*engine) {
+            if op.is_finished_load(&*engine) {
                 (*engine).exploration.left_out.add(Reason::IsFinished);
             }
             if is_unobserved(&*engine, &op) {
@@ -146,6 +147,16 @@ impl Semantics for Interleaving {
         unsafe { std_calls::std_call(engine, call) }
     }
 
+    unsafe fn monitor(engine: &mut Engine, words: [*mut u32; 2], call: MonitorCall) {
+        // SAFETY: the caller's.
+        unsafe { monitor::call(engine, words, call) };
+    }
+
+    fn begin_step(engine: &mut Engine) {
+        engine.point(Pending::MARKED);
+        engine.current().spin.reset();
+    }
+
     unsafe fn begin_once(engine: &mut Engine, once: *mut u32, _: *mut u32) -> *mut u32 {
         engine.point(Pending::NOTHING);
         engine.acquire_uninstrumented();
@@ -192,18 +203,18 @@ impl Semantics for Interleaving {
     }
 
     fn choose(engine: &mut Engine, alternatives: u16) -> u16 {
-        let choice = engine
-            .exploration
-            .strategy
-            .choose_reads_from(alternatives.into(), engine.execution.mo_offsets.len());
-        if choice >= usize::from(alternatives) {
-            engine.stop(Outcome::Diverged { choice: engine.execution.schedule.len() });
-        }
-        if let Some(log) = &mut engine.exploration.choice_log {
-            log.record_reads_from(choice, alternatives.into());
-        }
-        engine.execution.mo_offsets.push(choice as u16);
-        choice as u16
+        let made = engine.execution.mo_offsets.len();
+        let choice = engine.exploration.strategy.choose_reads_from(alternatives.into(), made);
+        engine.has_chosen(choice, alternatives)
+    }
+
+    fn choose_waiter(engine: &mut Engine, address: usize, mask: u32, waiting: u16) -> u16 {
+        let waiters: Vec<ThreadId> = engine.execution.futexes.waiting(address, mask).collect();
+        let made = engine.execution.mo_offsets.len();
+        let choice = engine.exploration.strategy.choose_waiter(&waiters, made);
+        // The choice may end the execution.
+        drop(waiters);
+        engine.has_chosen(choice, waiting)
     }
 
     fn begin_operation(engine: &mut Engine, _: usize, _: usize, first: bool) -> Option<u32> {
@@ -295,6 +306,18 @@ unsafe fn is_unobserved<T: Int>(engine: &Engine, op: &AtomicOp<T>) -> bool {
 }
 
 impl Engine {
+    /// Takes note of a choice of the strategy among alternatives.
+    fn has_chosen(&mut self, choice: usize, alternatives: u16) -> u16 {
+        if choice >= usize::from(alternatives) {
+            self.stop(Outcome::Diverged { choice: self.execution.schedule.len() });
+        }
+        if let Some(log) = &mut self.exploration.choice_log {
+            log.record_reads_from(choice, alternatives.into());
+        }
+        self.execution.mo_offsets.push(choice as u16);
+        choice as u16
+    }
+
     /// The time of the current thread's latest event, and its vector clock, if clocks are kept.
     pub(super) fn moment_by_clocks(&self, action: &Action) -> Option<(Time, Vec<Time>)> {
         let me = self.current_id();
