@@ -1,18 +1,22 @@
 //! The failure file: reading, writing and errors. The format is described in `FORMAT.md` beside this crate's sources.
 
 mod layout;
+mod save;
+mod validate;
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fmt, fs};
+use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use crate::failure::{FORMAT, Failure, ThreadEnd, WaitingFor, Write};
+use crate::failure::{FORMAT, Failure, ThreadEnd, WaitingFor};
 
 use layout::Layout;
+use save::Temporary;
+use validate::validate;
+
+pub use save::{replace, write_new};
 
 /// An error in reading a failure file. Every message is one sentence that says what to do.
 #[derive(Debug)]
@@ -30,7 +34,12 @@ pub enum FileError {
         /// The error of the system.
         error: io::Error,
     },
-    /// The file is not JSON, or is truncated.
+    /// The file ends in the middle.
+    CutOff {
+        /// The requested file.
+        path: PathBuf,
+    },
+    /// The file is not JSON.
     NotJson {
         /// The requested file.
         path: PathBuf,
@@ -73,7 +82,15 @@ impl Failure {
             io::ErrorKind::NotFound => FileError::Missing { path: path.into() },
             _ => FileError::Unreadable { path: path.into(), error },
         })?;
-        parse(path, &bytes)
+        Failure::parse(path, &bytes)
+    }
+
+    /// Reads the contents of a failure file; the path is for messages.
+    ///
+    /// # Errors
+    /// If this is no failure file, or a damaged one.
+    pub fn parse(path: &Path, contents: &[u8]) -> Result<Failure, FileError> {
+        parse(path, contents)
     }
 
     /// Writes the failure to a new file in a directory and returns the file's path. A missing directory is created.
@@ -83,17 +100,13 @@ impl Failure {
     pub fn write_new(&self, dir: &Path) -> io::Result<PathBuf> {
         fs::create_dir_all(dir)?;
         let name = safe_name(&self.test);
-        // Other processes and other threads may be writing here as well.
-        static WRITTEN: AtomicU64 = AtomicU64::new(0);
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let temporary = dir.join(format!(".{name}.{}.{number}.tmp", std::process::id()));
-        let mut file = fs::File::create(&temporary)?;
-        file.write_all(self.to_json().as_bytes())?;
-        drop(file);
-        let published = publish(&temporary, dir, &name);
-        // An error means that `publish` has renamed the file.
-        let _ = fs::remove_file(&temporary);
-        published
+        let temporary = Temporary::write(dir, &name, self.to_json().as_bytes())?;
+        publish(&temporary.path, dir, &name)
+    }
+
+    /// Writes the failure over the file that it was read from: whole or not at all.
+    pub fn rewrite(&self, path: &Path) -> io::Result<()> {
+        replace(path, &self.to_json())
     }
 
     /// The text of the failure file.
@@ -122,6 +135,11 @@ impl fmt::Display for FileError {
                     path.display()
                 )
             }
+            FileError::CutOff { path } => write!(
+                f,
+                "{} ends in the middle, so it is no whole Raddle failure file: run the test again to get a new one",
+                path.display()
+            ),
             FileError::NotJson { path, error } => write!(
                 f,
                 "{} is not a Raddle failure file, for it is not JSON ({error}): give a file from target/raddle/failures",
@@ -172,6 +190,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Failure, FileError> {
     let path = || path.to_owned();
     let header: Header = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
         Category::Data => FileError::Foreign { path: path() },
+        Category::Eof => FileError::CutOff { path: path() },
         _ => FileError::NotJson { path: path(), error },
     })?;
     if header.format > u64::from(FORMAT) {
@@ -179,7 +198,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Failure, FileError> {
     }
     let failure: Failure =
         serde_json::from_slice(bytes).map_err(|error| FileError::Damaged { path: path(), error })?;
-    check(&failure)
+    validate(&failure)
         .map_err(|what| FileError::Damaged { path: path(), error: serde::de::Error::custom(what) })?;
     Ok(upgraded(failure))
 }
@@ -194,39 +213,6 @@ fn upgraded(mut failure: Failure) -> Failure {
         }
     }
     failure
-}
-
-/// Checks the invariants of the model: every index is within its list, and stacks end.
-fn check(failure: &Failure) -> Result<(), String> {
-    let trace = &failure.trace;
-    for (index, node) in trace.stacks.iter().enumerate() {
-        if node.frame as usize >= trace.frames.len() {
-            return Err(format!("stack {index} names frame {}, which is not there", node.frame));
-        }
-        if node.caller.is_some_and(|caller| caller as usize >= index) {
-            return Err(format!("the caller of stack {index} does not come before it"));
-        }
-    }
-    for (number, event) in trace.events.iter().enumerate() {
-        let writes = [event.reads_from, event.overwrites].into_iter().flatten();
-        let events = writes.filter_map(|write| match write {
-            Write::Event(event) => Some(event),
-            Write::Initial | Write::Unseen => None,
-        });
-        let known = event.synchronises_with.iter().copied();
-        if let Some(other) = events.chain(known).find(|&other| other as usize >= trace.events.len()) {
-            return Err(format!("event {number} refers to event {other}, which is not there"));
-        }
-    }
-    let waits = failure.threads.iter().filter_map(|thread| match thread.end {
-        ThreadEnd::Waiting { at, .. } => at,
-        _ => None,
-    });
-    let stacks = trace.events.iter().filter_map(|event| event.at).chain(waits);
-    match stacks.into_iter().find(|&at| at as usize >= trace.stacks.len()) {
-        Some(at) => Err(format!("stack {at} is not there")),
-        None => Ok(()),
-    }
 }
 
 /// A portable file name, made from a test's name.

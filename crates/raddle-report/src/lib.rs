@@ -6,9 +6,12 @@
 //! | [`file`](mod@file) | the failure file and its errors; the format is described in `FORMAT.md` | `failure` |
 //! | [`graph`] | the execution graph: linear extension, cycles, RC11 axioms, repairs | `failure` |
 //! | `narrative` | the view model: events in words, the interleaving as rows | `failure`, `graph` |
-//! | `page` | painted and wrapped lines of text | |
+//! | `page` | painted and wrapped lines of text; text in XML | |
 //! | [`terminal`] | the report in the terminal | `failure`, `graph`, `narrative`, `page` |
 //! | [`picture`] | drawings of the execution graph: text, Graphviz, SVG | `failure`, `graph`, `narrative`, `page` |
+//! | `html` | the report as a page for browsers; with the feature `html` | all of the above |
+//! | [`query`] | questions about a failure and their answers; described in `QUERY.md` | `failure`, `graph`, `narrative`, `page` |
+//! | `export` | other formats, behind the feature of that name: SARIF, annotations, JUnit, diagrams, traces | `failure`, `narrative`, `page` |
 //!
 //! `tests/layers.rs` checks the last column.
 //!
@@ -16,16 +19,21 @@
 //! reads that one model.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "export")]
+pub mod export;
 pub mod failure;
 pub mod file;
 pub mod graph;
+#[cfg(feature = "html")]
+pub mod html;
 mod narrative;
 mod page;
 pub mod picture;
+pub mod query;
 pub mod terminal;
 
 pub use failure::{Failure, Kind};
 pub use file::FileError;
 pub use page::Style;
 pub use picture::{NoGraph, render_graph, to_dot, to_svg};
-pub use terminal::{render, render_why};
+pub use terminal::{deadlock_sentence, render, render_log, render_numbered, render_why};

@@ -45,6 +45,7 @@ fn every_name_is_documented() {
     all.extend(names(ends()));
     all.extend(names(targets()));
     all.extend(names(primitives()));
+    all.extend(names(data()));
     let documented = documented_words();
     let missing: Vec<&String> = all.iter().filter(|name| !documented.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "FORMAT.md does not mention {missing:?} in backticks");
@@ -96,6 +97,7 @@ fn failure() -> Failure {
         reads_from: Some(Write::Event(0)),
         overwrites: Some(Write::Initial),
         synchronises_with: vec![0],
+        changes: data().map(|value| Change { object: 0, path: vec![0], value }).to_vec(),
     };
     let step = |did: Did| FaultStep { thread: 0, did, address: 8, size: 8, at: Some(0) };
     let threads = ends().into_iter().map(|end| Thread { name: Some("worker".into()), end }).collect();
@@ -151,6 +153,30 @@ fn failure() -> Failure {
             }],
             omitted: 1,
         },
+        objects: Some(Objects {
+            roots: vec![Root { name: "queue".into(), object: 0 }],
+            list: vec![Object {
+                name: "Node#1".into(),
+                of: "Node<i32>".into(),
+                address: 8,
+                size: 8,
+                since: Some(0),
+                freed: Some(1),
+            }],
+            initial: vec![Change { object: 0, path: Vec::new(), value: Datum::Unknown("unmapped".into()) }],
+            until: Some(1),
+        }),
+        point_of_no_return: Some(PointOfNoReturn { event: 0, executions: 1, exhaustive: true }),
+        nearest_pass: Some(Box::new(NearestPass {
+            common: 1,
+            common_of_pass: 1,
+            failing_thread: 0,
+            passing_thread: 1,
+            schedule: Schedule(vec![0]),
+            look_back: Schedule(vec![1]),
+            scenario: None,
+            trace: Trace::default(),
+        })),
         file: None,
     }
 }
@@ -171,6 +197,24 @@ macro_rules! every {
     }};
 }
 
+fn data() -> [Datum; 7] {
+    use Datum::*;
+    let one = || Scalar("1".into());
+    every! {
+        Scalar(_) => one(),
+        Pointer(_) => Pointer(raddle_report::failure::Pointer {
+            object: Some(0), address: 8, tag: 1, dangling: true,
+        }),
+        Fields { .. } => Fields {
+            name: "Node".into(), fields: vec![Field { name: "value".into(), value: one() }],
+        },
+        List { .. } => List { items: vec![one()], length: 1 },
+        Map { .. } => Map { entries: vec![(one(), one())], length: 1 },
+        Lock { .. } => Lock { kind: "Mutex".into(), state: "unlocked".into(), value: vec![one()] },
+        Unknown(_) => Unknown("unmapped".into()),
+    }
+}
+
 fn kinds() -> [Kind; 18] {
     use Kind::*;
     every! {
@@ -182,7 +226,7 @@ fn kinds() -> [Kind; 18] {
     }
 }
 
-fn actions() -> [Action; 21] {
+fn actions() -> [Action; 22] {
     use Action::*;
     let (place, order, value) = (place(), Order::SeqCst, Value(1));
     let newest = Some(value);
@@ -197,7 +241,8 @@ fn actions() -> [Action; 21] {
         Wait { .. } => Wait { place: place.clone(), expected: value, blocks: true, timeout_ns: Some(1) },
         Woken { .. } => Woken { place: place.clone(), timed_out: true },
         Wake { .. } => Wake { place: place.clone(), woken: vec![1] },
-        Access { .. } => Access { place, kind: Did::Read },
+        Access { .. } => Access { place: place.clone(), kind: Did::Read },
+        Write { .. } => Write { place, length: 8, value: newest },
         Allocate { .. } => Allocate { address: 8, size: 8 },
         Free { .. } => Free { address: 8 },
         Spawn { .. } => Spawn { thread: 1 },
@@ -272,10 +317,10 @@ fn targets() -> [WaitingFor; 5] {
     }
 }
 
-fn primitives() -> [Primitive; 8] {
+fn primitives() -> [Primitive; 9] {
     use Primitive::*;
     every! {
         Mutex => Mutex, RwLock => RwLock, Condvar => Condvar, Once => Once, Barrier => Barrier, Channel => Channel,
-        Park => Park, Futex => Futex,
+        Park => Park, Futex => Futex, Monitor => Monitor,
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every module of the crate with the modules that it may use, besides itself.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("failure", &[]),
     ("file", &["failure"]),
     ("graph", &["failure"]),
@@ -12,6 +12,9 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ("page", &[]),
     ("terminal", &["failure", "graph", "narrative", "page"]),
     ("picture", &["failure", "graph", "narrative", "page"]),
+    ("html", &["failure", "graph", "narrative", "page", "terminal", "picture"]),
+    ("export", &["failure", "narrative", "page"]),
+    ("query", &["failure", "graph", "narrative", "page"]),
 ];
 
 #[test]

@@ -4,7 +4,9 @@ mod samples;
 
 use std::path::Path;
 
-use raddle_report::failure::{Action, Order, Primitive, Switch, ThreadEnd, WaitingFor};
+use raddle_report::failure::{
+    Action, Event, Location, Object, Objects, Order, Primitive, Switch, ThreadEnd, WaitingFor,
+};
 use raddle_report::{Failure, Kind, Style, render};
 
 const WIDE: Style = Style { width: 110, colour: false, unicode: true };
@@ -22,6 +24,31 @@ fn page(failure: &Failure, style: Style) -> String {
 #[test]
 fn lost_update() {
     insta::assert_snapshot!(page(&samples::lost_update(), WIDE));
+}
+
+/// Pointers are shown as the objects that they lead to, and plain writes are hidden.
+#[test]
+fn scenario_with_objects() {
+    let mut failure = samples::scenario();
+    let mut list: Vec<Object> = Vec::new();
+    for event in &failure.trace.events {
+        if let Action::Load { value, .. } = event.action
+            && value.0 > 1 << 40
+            && list.iter().all(|object| u128::from(object.address) != value.0)
+        {
+            let name = format!("Node#{}", list.len() + 1);
+            let address = value.0 as u64;
+            list.push(Object { name, of: "Node".into(), address, size: 16, since: None, freed: None });
+        }
+    }
+    assert_eq!(list.len(), 2, "the sample has two nodes");
+    let place = Location { name: None, address: list[1].address, size: 8 };
+    let written = Action::Write { place, length: 8, value: None };
+    let at = failure.trace.events.len() / 2;
+    let event = Event { action: written, switch: None, ..failure.trace.events[at - 1].clone() };
+    failure.trace.events.insert(at, event);
+    failure.objects = Some(Objects { list, ..Objects::default() });
+    insta::assert_snapshot!(page(&failure, WIDE));
 }
 
 #[test]

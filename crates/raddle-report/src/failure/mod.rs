@@ -3,23 +3,29 @@
 //! The JSON form of [`Failure`] is the failure file, described in `FORMAT.md`. Within one [`FORMAT`] fields are only ever added, and
 //! readers ignore unknown fields. Field names are those of the file.
 
+mod alternatives;
 mod kind;
 mod memory;
+mod objects;
 mod origin;
 mod scenario;
 mod schedule;
 mod thread;
 mod trace;
+mod value_text;
 
 use serde::{Deserialize, Serialize};
 
+pub use alternatives::{NearestPass, PointOfNoReturn};
 pub use kind::{Certainty, Kind};
 pub use memory::{Block, Did, Fault, FaultStep};
+pub use objects::{Change, Datum, Field, Object, Objects, Pointer, Root};
 pub use origin::{Build, FoundBy};
 pub use scenario::{Operation, Recipe, Scenario};
 pub use schedule::Schedule;
 pub use thread::{Primitive, Thread, ThreadEnd, WaitingFor};
 pub use trace::{Action, Event, Frame, Location, Order, StackNode, Switch, Trace, Value, Write};
+pub use value_text::ValueText;
 
 /// The version of the failure file that this crate reads and writes.
 pub const FORMAT: u32 = 1;
@@ -74,6 +80,15 @@ pub struct Failure {
     pub fault: Option<Fault>,
     /// The events of the execution.
     pub trace: Trace,
+    /// The objects that the threads share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Objects>,
+    /// The event from which on the failure was unavoidable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point_of_no_return: Option<PointOfNoReturn>,
+    /// The passing execution that is most like the failing one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest_pass: Option<Box<NearestPass>>,
     /// The path of the failure file, once written.
     #[serde(skip)]
     pub file: Option<std::path::PathBuf>,

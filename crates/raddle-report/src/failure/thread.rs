@@ -94,12 +94,14 @@ pub enum Primitive {
     Park,
     /// A futex whose purpose is not known.
     Futex,
+    /// A monitor, which a thread is about to enter.
+    Monitor,
 }
 
 impl Primitive {
     /// Whether one thread at a time holds the primitive, for which the others wait.
     pub fn has_holder(self) -> bool {
-        matches!(self, Primitive::Mutex | Primitive::RwLock | Primitive::Once)
+        matches!(self, Primitive::Mutex | Primitive::RwLock | Primitive::Once | Primitive::Monitor)
     }
 }
 
@@ -144,6 +146,7 @@ impl fmt::Display for Primitive {
             Primitive::Channel => "channel",
             Primitive::Park => "unpark",
             Primitive::Futex => "a wake-up",
+            Primitive::Monitor => "monitor",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Did;
+use super::{Change, Did};
 
 /// The recorded events of an execution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct Event {
     /// spawning, joining, locks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synchronises_with: Vec<u32>,
+    /// The changes of objects since the previous event of the trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 /// A write to a location, as rf and mo edges refer to it.
@@ -122,6 +125,14 @@ pub enum Action {
     Wake { place: Location, woken: Vec<u32> },
     /// A plain access, or an atomic one to freed memory, recorded where it explains the failure.
     Access { place: Location, kind: Did },
+    /// A plain write of `length` bytes to memory that other threads may know; `value` is what the location holds after it, if the
+    /// write has at most 16 bytes. Not a scheduling point.
+    Write {
+        place: Location,
+        length: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+    },
     /// An allocation, recorded where it explains the failure.
     Allocate { address: u64, size: u64 },
     /// A free, recorded where it explains the failure.
@@ -148,6 +159,13 @@ pub enum Action {
     Note { text: String },
 }
 
+impl Event {
+    /// Whether the event is a plain write: part of the state, no step of the interleaving.
+    pub fn is_plain_write(&self) -> bool {
+        matches!(self.action, Action::Write { .. })
+    }
+}
+
 impl Action {
     /// The accessed location.
     pub fn place(&self) -> Option<&Location> {
@@ -157,6 +175,7 @@ impl Action {
             | Action::Rmw { place, .. }
             | Action::Cas { place, .. }
             | Action::Access { place, .. }
+            | Action::Write { place, .. }
             | Action::Wait { place, .. }
             | Action::Woken { place, .. }
             | Action::Wake { place, .. } => Some(place),
@@ -164,9 +183,10 @@ impl Action {
         }
     }
 
-    /// The value written by an atomic access.
+    /// The value written by an atomic access, or by a plain one if it is known.
     pub fn written(&self) -> Option<Value> {
         match *self {
+            Action::Write { value, .. } => value,
             Action::Store { value, .. } => Some(value),
             Action::Rmw { written, .. } => Some(written),
             Action::Cas { expected, new, read, .. } => (expected == read).then_some(new),

@@ -97,6 +97,16 @@ fn reorder(failure: &mut Failure, extension: &[usize]) {
         reordered[at].switch = switch_reason(&reordered, at);
     }
     *events = reordered;
+    if let Some(objects) = &mut failure.objects {
+        let renumber = |event: &mut Option<u32>| {
+            *event = event.and_then(|old| new_numbers.get(old as usize).copied());
+        };
+        for object in &mut objects.list {
+            renumber(&mut object.since);
+            renumber(&mut object.freed);
+        }
+        renumber(&mut objects.until);
+    }
 }
 
 /// The reason for the context switch right before an event, derived from the events around it.

@@ -91,8 +91,13 @@ pub(crate) enum Edge {
 impl Graph {
     /// The graph of a failure's trace; none if the file does not record reads-from and modification order.
     pub(crate) fn of(failure: &Failure) -> Option<Graph> {
+        let has_edges = |event: &Event| event.reads_from.is_some() || event.overwrites.is_some();
+        failure.trace.events.iter().any(has_edges).then(|| Graph::as_recorded(failure))
+    }
+
+    /// The graph of a failure's trace with the relations that the file records, be they few.
+    pub(crate) fn as_recorded(failure: &Failure) -> Graph {
         let events = &failure.trace.events;
-        events.iter().find(|event| event.reads_from.is_some() || event.overwrites.is_some())?;
         let mut graph = Graph::default();
         for (number, event) in events.iter().enumerate() {
             let thread = graph.threads.entry(event.thread).or_default();
@@ -109,7 +114,7 @@ impl Graph {
         graph.add_modification_order(events);
         graph.add_reads_from(events);
         graph.add_thread_synchronisation(events);
-        Some(graph)
+        graph
     }
 
     /// Adds the sw edges of spawning, joining and waking, which files of older versions may lack.

@@ -15,6 +15,8 @@ pub(crate) enum Interest {
     Own,
     /// The event precedes the creation of the first thread.
     Before,
+    /// The event is a plain write: part of the state of objects, not of the interleaving.
+    Plain,
     /// The event counts references.
     Count,
     /// The event belongs to the unwinding of a panic.
@@ -44,6 +46,7 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Location
         // With a complete trace, there is one thread until the first spawn.
         let alone = failure.trace.omitted == 0 && at < first_other;
         interest.push(match () {
+            () if matches!(event.action, Action::Write { .. }) => Interest::Plain,
             () if alone && event.action.place().is_some() => Interest::Before,
             () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
             () if around[at].counts => Interest::Count,
@@ -60,7 +63,9 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Location
         interest.iter_mut().filter(quiet).for_each(|interest| *interest = Interest::Shown);
     }
     // The last event is shown, unless it belongs to unwinding.
-    if let Some(last) = interest.last_mut().filter(|last| **last != Interest::Unwinding) {
+    if let Some(last) =
+        interest.last_mut().filter(|last| !matches!(last, Interest::Unwinding | Interest::Plain))
+    {
         *last = Interest::Shown;
     }
     interest

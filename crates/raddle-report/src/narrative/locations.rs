@@ -13,6 +13,8 @@ pub(crate) struct Locations {
     /// others, each in the order of first events.
     numbers: BTreeMap<u64, usize>,
     shared: BTreeSet<u64>,
+    /// The names of objects, by address.
+    objects: BTreeMap<u64, String>,
 }
 
 /// Names locations in a text, and keeps the numbers that the text mentions.
@@ -23,12 +25,28 @@ pub(crate) struct Naming<'a> {
 
 impl Locations {
     pub(crate) fn of(failure: &Failure) -> Locations {
-        let mut locations =
-            Locations { names: BTreeMap::new(), numbers: BTreeMap::new(), shared: BTreeSet::new() };
+        let mut locations = Locations {
+            names: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            shared: BTreeSet::new(),
+            objects: BTreeMap::new(),
+        };
+        for object in failure.objects.iter().flat_map(|objects| &objects.list) {
+            // An address that is allocated again has several objects, and values do not tell which they mean.
+            locations
+                .objects
+                .entry(object.address)
+                .and_modify(|name| *name = format!("{name}/{}", object.name))
+                .or_insert_with(|| object.name.clone());
+        }
         let mut accessed: BTreeMap<u64, (BTreeSet<u32>, bool)> = BTreeMap::new();
         let mut order = Vec::new();
         for event in &failure.trace.events {
             let Some(place) = event.action.place() else { continue };
+            // Plain writes are hidden: they have names, but no part in the numbering.
+            if matches!(event.action, Action::Write { .. }) {
+                continue;
+            }
             let (threads, is_written) = accessed.entry(place.address).or_insert_with(|| {
                 order.push(place.address);
                 Default::default()
@@ -48,6 +66,11 @@ impl Locations {
         locations.make_distinct(&shared, &mut uses);
         locations.number_pointers(failure);
         locations.make_distinct(&others, &mut uses);
+        for event in &failure.trace.events {
+            if let Action::Write { place: Location { name: Some(name), address, .. }, .. } = &event.action {
+                locations.names.entry(*address).or_insert_with(|| without_modules(name).to_owned());
+            }
+        }
         locations
     }
 
@@ -61,6 +84,20 @@ impl Locations {
         let mut numbered: Vec<_> = self.numbers.iter().map(|(&address, &number)| (number, address)).collect();
         numbered.sort_unstable();
         numbered
+    }
+
+    /// The addresses of the locations that have this name or number.
+    pub(crate) fn find(&self, label: &str) -> Vec<u64> {
+        let number = label.strip_prefix('#').and_then(|number| number.parse::<usize>().ok());
+        let named = self.names.iter().filter(|(_, name)| *name == label).map(|(&address, _)| address);
+        let numbered =
+            self.numbers.iter().filter(|(_, of)| Some(**of) == number).map(|(&address, _)| address);
+        named.chain(numbered).collect()
+    }
+
+    /// The names of locations, by address.
+    pub(crate) fn names(&self) -> &BTreeMap<u64, String> {
+        &self.names
     }
 
     /// Names a location. Each function has its own name for a borrowed location; `self` is the least telling one.
@@ -77,7 +114,7 @@ impl Locations {
             let Some(place) = event.action.place() else { continue };
             for value in values(&event.action) {
                 let Some((address, _)) = pointed_to(value, place.size) else { continue };
-                if !self.names.contains_key(&address) {
+                if !self.names.contains_key(&address) && !self.objects.contains_key(&address) {
                     let next = self.numbers.len() + 1;
                     self.numbers.entry(address).or_insert(next);
                 }
@@ -124,9 +161,13 @@ impl<'a> Naming<'a> {
         self.label(place.address).unwrap_or_else(|| format!("{:#x}", place.address))
     }
 
-    /// A value that is a pointer to a named or numbered location: `&TAIL`, `&#3`; with tag bits, `&#3+1`.
+    /// A value that is a pointer to an object, or to a named or numbered location: `Node#2`, `&TAIL`, `&#3`; with tag bits,
+    /// `&#3+1`.
     pub(crate) fn pointer(&self, value: Value, size: u8) -> Option<String> {
         let (address, tag) = pointed_to(value, size)?;
+        if let Some(name) = self.locations.objects.get(&address) {
+            return Some(if tag == 0 { name.clone() } else { format!("{name}+{tag}") });
+        }
         let label = self.label(address)?;
         Some(if tag == 0 { format!("&{label}") } else { format!("&{label}+{tag}") })
     }

@@ -1,6 +1,6 @@
 //! The narrative of a failure: its events in words, with the calls around them and without the details that explain nothing.
 //!
-//! The terminal and the pictures render the same narrative.
+//! The terminal, the pictures and the page render the same narrative.
 //!
 //! - `calls`: the calls around an event, and its line of source code.
 //! - `locations`: the names of memory locations, and the locations that threads share.
@@ -8,11 +8,15 @@
 //! - `words`: events, memory orders, values and threads in words.
 //! - `rows`: the interleaving as rows, before a renderer lays them out.
 //! - `tidy`: fewer rows that say the same.
+//! - `explanation`: the diagnosis of weak memory and data races in words.
+//! - `ending`: the class of the failure and the states of the threads in words.
 //! - `starter`: scenarios without the thread that only starts the others.
 //!
 //! **Invariant:** nothing here knows colours, widths or files.
 
 pub(crate) mod calls;
+pub(crate) mod ending;
+pub(crate) mod explanation;
 pub(crate) mod interest;
 pub(crate) mod locations;
 pub(crate) mod rows;

@@ -4,13 +4,14 @@
 //! folded into one row.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::calls::{Calls, Level, Lines, calls};
 use super::interest::{Interest, interest};
 use super::locations::{Locations, Naming};
 use super::tidy;
 use super::words::{self, Spelling};
-use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd};
+use crate::failure::{Action, Event, Failure, Kind, Switch, ThreadEnd, Trace};
 
 /// One row of the interleaving.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub(crate) struct Row {
     pub(crate) line: Option<String>,
     /// The number of events that the row represents.
     pub(crate) events: u64,
+    /// The events from the first to the last that the row represents, all of one thread. Calls and context switches represent
+    /// none, and stand before the event at which their span begins.
+    pub(crate) span: Range<usize>,
 }
 
 /// The kind of a row.
@@ -70,6 +74,22 @@ impl From<String> for Phrase {
 
 /// The rows of a failure's trace. `inside` separates the functions of a row for several calls.
 pub(crate) fn rows(failure: &Failure, locations: &Locations, inside: &str) -> Vec<Row> {
+    if !failure.trace.events.iter().any(Event::is_plain_write) {
+        return rows_of_steps(failure, locations, inside);
+    }
+    let events = &failure.trace.events;
+    let kept: Vec<usize> = (0..events.len()).filter(|&event| !events[event].is_plain_write()).collect();
+    let mut rows = rows_of_steps(&without_plain_writes(failure), locations, inside);
+    for row in &mut rows {
+        let first = kept.get(row.span.start).copied().unwrap_or(events.len());
+        let end = if row.span.is_empty() { first } else { kept[row.span.end - 1] + 1 };
+        row.span = first..end;
+    }
+    rows
+}
+
+/// The rows of a trace without plain writes.
+fn rows_of_steps(failure: &Failure, locations: &Locations, inside: &str) -> Vec<Row> {
     let trace = &failure.trace;
     let lines = Lines::of(trace);
     let mut around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
@@ -121,6 +141,24 @@ pub(crate) fn rows(failure: &Failure, locations: &Locations, inside: &str) -> Ve
     }
     builder.still_waiting();
     tidy::tidy(builder.rows)
+}
+
+/// The failure without plain writes, which have no rows and count for nothing.
+fn without_plain_writes(failure: &Failure) -> Failure {
+    let mut events: Vec<Event> = Vec::new();
+    let mut switch = None;
+    for event in &failure.trace.events {
+        let reason = switch.take().or(event.switch);
+        if event.is_plain_write() {
+            switch = reason;
+        } else {
+            // The write may have been all that another thread did.
+            let reason = reason.filter(|_| events.last().is_none_or(|last| last.thread != event.thread));
+            events.push(Event { switch: reason, changes: Vec::new(), ..event.clone() });
+        }
+    }
+    let trace = Trace { events, ..failure.trace.clone() };
+    Failure { trace, ..failure.clone() }
 }
 
 /// For each event, the number of outer calls without a row: the function that its thread began in and closures within that, or the
@@ -193,6 +231,13 @@ impl Open {
     }
 }
 
+impl Row {
+    /// The first event of the row, if the row represents any.
+    pub(crate) fn first(&self) -> Option<usize> {
+        (!self.span.is_empty()).then_some(self.span.start)
+    }
+}
+
 impl Builder<'_> {
     /// Adds a row for the context switch before an event, if there is one.
     fn switch(&mut self, at: usize) {
@@ -200,7 +245,7 @@ impl Builder<'_> {
         let event = &events[at];
         if at > 0 && events[at - 1].thread != event.thread {
             let text = Phrase::of(self.locations, |naming| words::switch(self.failure, at, naming));
-            self.push(RowKind::Switch, event.thread, 0, text, None, 0);
+            self.push(RowKind::Switch, event.thread, 0, text, None, at..at);
         }
     }
 
@@ -214,7 +259,7 @@ impl Builder<'_> {
             Action::Call { .. } => {
                 self.close_all(thread);
                 let depth = self.depth(thread);
-                self.push(RowKind::Operation, thread, depth, text, line, 1);
+                self.push(RowKind::Operation, thread, depth, text, line, at..at + 1);
                 self.threads.entry(thread).or_default().operations += 1;
                 return;
             }
@@ -238,13 +283,13 @@ impl Builder<'_> {
             }
             action => {
                 if !self.around[at].levels.is_empty() {
-                    self.open(at, self.beyond_base(at));
+                    self.open(at, at, self.beyond_base(at));
                 }
                 if matches!(action, Action::Panic { .. }) { RowKind::Panic } else { RowKind::Event }
             }
         };
         let depth = self.depth(thread);
-        self.push(kind, thread, depth, text, line, 1);
+        self.push(kind, thread, depth, text, line, at..at + 1);
     }
 
     /// Adds a row for events that concern no other thread, named after their common call.
@@ -263,7 +308,7 @@ impl Builder<'_> {
             .next_of_thread(at + run - 1, thread)
             .map_or(0, |next| common(&first, &self.beyond_base(next)));
         let outer = known.max(next).min(same);
-        self.open(at + run - 1, first[..outer].to_vec());
+        self.open(at + run - 1, at, first[..outer].to_vec());
         let depth = self.depth(thread);
         let count = words::counted(run as u64, "event");
         let line = self.around[at].line.clone();
@@ -278,7 +323,7 @@ impl Builder<'_> {
             () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
             () => format!("{name}({count}, nothing shared)"),
         };
-        self.push(RowKind::Folded, thread, depth, text.into(), line, run as u64);
+        self.push(RowKind::Folded, thread, depth, text.into(), line, at..at + run);
     }
 
     /// Adds rows for the threads that are blocked at the end and whose last event is no wait.
@@ -298,7 +343,8 @@ impl Builder<'_> {
                 calls(&self.failure.trace, Some(at), &lines).line
             });
             let text = format!("waits for {}", words::target(on, awaited.as_ref()));
-            self.push(RowKind::Event, thread as u32, 0, text.into(), line, 0);
+            let end = self.failure.trace.events.len();
+            self.push(RowKind::Event, thread as u32, 0, text.into(), line, end..end);
         }
     }
 
@@ -308,8 +354,8 @@ impl Builder<'_> {
     }
 
     /// Closes the calls that returned before an event, and adds a row for the new ones; two rows if a later event is inside some
-    /// of them only.
-    fn open(&mut self, at: usize, levels: Vec<Level>) {
+    /// of them only. The rows stand before the event `first`.
+    fn open(&mut self, at: usize, first: usize, levels: Vec<Level>) {
         let thread = self.failure.trace.events[at].thread;
         let open = self.threads.entry(thread).or_default();
         let same = common(&open.levels, &levels);
@@ -331,7 +377,8 @@ impl Builder<'_> {
             let functions: Vec<&str> = levels[from..to].iter().map(|level| level.function.as_str()).collect();
             let text = functions.join(&format!(" {} ", self.inside));
             let depth = self.depth(thread);
-            self.push(RowKind::Call, thread, depth, text.into(), levels[from].called_at.clone(), 0);
+            let line = levels[from].called_at.clone();
+            self.push(RowKind::Call, thread, depth, text.into(), line, first..first);
             self.threads.entry(thread).or_default().reach.push(to);
         }
     }
@@ -377,10 +424,11 @@ impl Builder<'_> {
         depth: usize,
         phrase: Phrase,
         line: Option<String>,
-        events: u64,
+        span: Range<usize>,
     ) {
         let Phrase { text, numbers } = phrase;
-        self.rows.push(Row { kind, thread, depth, within: None, text, numbers, line, events });
+        let events = span.len() as u64;
+        self.rows.push(Row { kind, thread, depth, within: None, text, numbers, line, events, span });
     }
 }
 

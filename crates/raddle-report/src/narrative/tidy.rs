@@ -22,6 +22,7 @@ fn one_row_for_quiet_operations(rows: Vec<Row>) -> Vec<Row> {
             && (row.thread, row.depth) == (call.thread, call.depth)
         {
             row.line = call.line.clone();
+            row.span.start = call.span.start;
             row.events += kept.drain(at..).map(|row| row.events).sum::<u64>();
         }
         kept.push(row);
@@ -86,6 +87,7 @@ fn without_repetition(rows: Vec<Row>) -> Vec<Row> {
         if run.len() > 1 {
             row.text = format!("{} ({} times)", row.text, run.len());
             row.events = run.iter().map(|row| row.events).sum();
+            row.span.end = run[run.len() - 1].span.end;
         }
         kept.push(row);
     }

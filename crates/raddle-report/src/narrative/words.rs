@@ -94,6 +94,12 @@ fn spell(action: &Action, naming: &Naming<'_>, spelling: Spelling) -> String {
             format!("wakes {} ({})", woken.join(", "), naming.name(place))
         }
         Action::Access { place, kind } => format!("{} {}", does(*kind), naming.name(place)),
+        Action::Write { place, value: Some(value), .. } => {
+            format!("{} = {}", naming.name(place), number(*value, place.size))
+        }
+        Action::Write { place, length, .. } => {
+            format!("writes {} at {}", counted(*length, "byte"), naming.name(place))
+        }
         Action::Allocate { size, .. } => format!("allocates {}", counted(*size, "byte")),
         Action::Free { .. } => "frees it".to_owned(),
         Action::Spawn { thread } => format!("spawns {}", tag(*thread)),
@@ -230,7 +236,7 @@ fn operand(op: &str, read: Value, written: Value, size: u8) -> Option<Value> {
 }
 
 /// A value in decimal; pointers, tagged words and all ones in hexadecimal.
-fn number(value: Value, size: u8) -> String {
+pub(crate) fn number(value: Value, size: u8) -> String {
     let pointer_like = size >= 8 && value.0 >= 1 << 20;
     if pointer_like || (size > 1 && value.0 == mask(size)) {
         format!("{:#x}", value.0)

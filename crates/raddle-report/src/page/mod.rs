@@ -1,8 +1,10 @@
 //! Pages of painted text: lines are made of pieces whose width is known, whatever their colours.
 
 mod style;
+mod xml;
 
 pub use style::Style;
+pub(crate) use xml::xml;
 
 /// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

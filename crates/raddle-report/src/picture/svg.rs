@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::model::{Arrow, ArrowKind, EventBox, Picture};
+use crate::page::xml;
 
 /// The width of a character of the monospaced font.
 const CHAR: f64 = 7.3;
@@ -61,7 +62,7 @@ pub(super) fn svg(picture: &Picture) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" font-family=\"ui-monospace, 'DejaVu Sans Mono', monospace\">"
     );
-    let _ = writeln!(out, "<title>{}</title>", escaped(&format!("Execution graph of {}", picture.title)));
+    let _ = writeln!(out, "<title>{}</title>", xml(&format!("Execution graph of {}", picture.title)));
     markers(&mut out, &legend);
     let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
     text(&mut out, MARGIN, MARGIN + 8.0, 12.0, "#222222", "bold", &picture.title);
@@ -284,7 +285,7 @@ fn draw_label(out: &mut String, picture: &Picture, rects: &[Rect], number: usize
         "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"10\" text-anchor=\"middle\" fill=\"{}\" stroke=\"#ffffff\" \
          stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
         kind.colour(),
-        escaped(kind.label())
+        xml(kind.label())
     );
 }
 
@@ -307,22 +308,6 @@ fn text(out: &mut String, x: f64, y: f64, size: f64, colour: &str, weight: &str,
     let _ = writeln!(
         out,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{colour}\"{bold} xml:space=\"preserve\">{}</text>",
-        escaped(content)
+        xml(&content.replace(['\n', '\t'], " "))
     );
-}
-
-/// Text with the special characters of XML escaped.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }

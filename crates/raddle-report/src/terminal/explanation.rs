@@ -1,283 +1,75 @@
 //! The section "why it could happen": the diagnosis of an execution in words.
 
 use crate::failure::Failure;
-use crate::graph::cycle::{Walk, WalkStep};
-use crate::graph::diagnosis::{Diagnosis, MissingHalf, Race};
-use crate::graph::repair::{Change, Repair};
-use crate::graph::{Edge, Effect, Graph};
-use crate::narrative::calls::{Lines, calls};
-use crate::narrative::diagnose;
-use crate::narrative::locations::{Locations, Naming};
-use crate::narrative::words::{self, Spelling};
+use crate::narrative::explanation::{ExplainedStep, Explanation, explanation};
+use crate::narrative::words;
 use crate::page::{Line, Page, Paint};
-
-/// The note on a store that a later load of another location overtakes.
-const STORE_LOAD_NOTE: &str = "Only SeqCst keeps a store before a later load of another place.";
 
 /// Prints the cycles of an execution and its data race, each with the repairs that would forbid it.
 pub(super) fn print(failure: &Failure, page: &mut Page) {
-    let Some(graph) = Graph::of(failure) else { return };
-    let diagnosis = diagnose(failure, &graph);
-    if diagnosis.cycles.is_empty() && diagnosis.race.is_none() {
-        let is_weak = failure.found_by.memory.as_deref() == Some("rc11");
-        if is_weak && failure.trace.omitted == 0 && graph.is_linear() {
+    let walks = match explanation(failure) {
+        None => return,
+        Some(Explanation::Interleaving) => {
             page.blank();
             let text = "Weak memory has no part in this: every read sees the newest write.";
-            page.wrapped(0, 0, Line::of(Paint::Dim, text));
+            return page.wrapped(0, 0, Line::of(Paint::Dim, text));
         }
-        return;
-    }
-    let explanation = Explanation {
-        failure,
-        graph: &graph,
-        diagnosis: &diagnosis,
-        locations: Locations::of(failure),
-        lines: Lines::of(&failure.trace),
+        Some(Explanation::Walks(walks)) => walks,
     };
     page.blank();
     page.text(Paint::Bold, "why it could happen");
-    for (number, (cycle, repairs)) in diagnosis.cycles.iter().enumerate() {
-        let opening = match number {
-            0 => "No order of these steps explains what they read and wrote:",
-            _ => "Nor of these:",
-        };
-        page.wrapped(2, 0, Line::of(Paint::Plain, opening));
-        explanation.steps(&cycle.steps, Walk::Closed, page);
-        explanation.notes(&cycle.steps, Walk::Closed, page);
-        explanation.repairs(repairs, "would have ruled this out", page);
-    }
-    if let Some(race) = &diagnosis.race {
-        explanation.race(race, page);
-    }
-}
-
-struct Explanation<'a> {
-    failure: &'a Failure,
-    graph: &'a Graph,
-    diagnosis: &'a Diagnosis,
-    locations: Locations,
-    lines: Lines,
-}
-
-impl Explanation<'_> {
-    fn race(&self, race: &Race, page: &mut Page) {
-        let thread = |event: usize| words::tag(self.graph.nodes[event].thread);
-        let Some(path) = &race.path else {
-            let (first, second) = (thread(race.first), thread(race.second));
-            let text = format!(
-                "{second} has read nothing that {first} wrote after its access, so that no memory order could order the \
-                 two: one of them has to wait for the other, by a lock for example."
-            );
-            return page.wrapped(2, 0, Line::of(Paint::Plain, text));
-        };
-        page.wrapped(
-            2,
-            0,
-            Line::of(Paint::Plain, "Along this way the two accesses could be ordered, but are not:"),
-        );
-        self.steps(path, Walk::Open, page);
-        self.notes(path, Walk::Open, page);
-        self.repairs(&race.repairs, "would have ordered them", page);
-    }
-
-    /// Prints a row for each step of a walk: thread, event, source line and relation to the row above.
-    fn steps(&self, steps: &[WalkStep], walk: Walk, page: &mut Page) {
-        let rows: Vec<[String; 4]> = (0..steps.len())
-            .map(|at| {
-                let event = steps[at].0;
-                [
-                    words::tag(self.graph.nodes[event].thread),
-                    self.event(event),
-                    self.line(event).unwrap_or_default(),
-                    self.relation(steps, walk, at),
-                ]
-            })
-            .collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let event_column = 4 + width(0) + 2;
-        let line_column = event_column + width(1) + 2;
-        let relation_column = line_column + width(2) + 2;
-        let fits = relation_column + width(3) <= page.style.width;
-        for ([tag, event, line, relation], &(number, _)) in rows.iter().zip(steps) {
-            let thread = self.graph.nodes[number].thread;
-            if fits {
-                let mut row = Line::of(Paint::Plain, "    ").with(Paint::ThreadName(thread), tag);
-                row.pad_to(event_column);
-                row.push(Paint::Thread(thread), event);
-                row.pad_to(line_column);
-                row.push(Paint::Dim, line);
-                row.pad_to(relation_column);
-                row.push(Paint::Plain, relation);
-                page.line(row);
-                continue;
-            }
-            let mut row = Line::of(Paint::ThreadName(thread), tag);
-            row.pad_to(width(0) + 2);
-            row.push(Paint::Thread(thread), event);
-            if !line.is_empty() {
-                row.push(Paint::Dim, format!(", {line}"));
-            }
-            page.wrapped(4, width(0) + 4, row);
-            if !relation.is_empty() {
-                page.wrapped(event_column + 2, 0, Line::of(Paint::Plain, relation));
-            }
-        }
-    }
-
-    /// The relation of a step to the one before it, and of the last step of a cycle to the first.
-    fn relation(&self, steps: &[WalkStep], walk: Walk, at: usize) -> String {
-        let event = steps[at].0;
-        let mut relation = match at.checked_sub(1).map(|before| steps[before].1) {
-            None => String::new(),
-            Some(Edge::Po) => "comes after that".to_owned(),
-            Some(Edge::Rf) if self.is_unsynchronised(event) => {
-                "reads that, and does not synchronise".to_owned()
-            }
-            Some(Edge::Rf) => "reads that".to_owned(),
-            Some(Edge::Mo) => "overwrites that".to_owned(),
-            Some(Edge::Fr) => "is not seen by that".to_owned(),
-            Some(Edge::Sw) => "is synchronised with that".to_owned(),
-        };
-        if walk == Walk::Closed && at + 1 == steps.len() {
-            relation.push_str(match steps[at].1 {
-                Edge::Fr => ", and does not see the first",
-                _ => ", and is overwritten by the first",
-            });
-        }
-        relation
-    }
-
-    /// Prints the missing half of each unsynchronised rf edge, and a note on stores that loads overtake.
-    fn notes(&self, steps: &[WalkStep], walk: Walk, page: &mut Page) {
-        let mut notes: Vec<String> = Vec::new();
-        for at in 0..steps.len() {
-            let (event, edge) = steps[at];
-            let next = match steps.get(at + 1) {
-                Some(&(next, _)) => next,
-                None if walk == Walk::Closed => steps[0].0,
-                None => break,
-            };
-            let note = match edge {
-                Edge::Rf if self.is_unsynchronised(next) => self.missing_synchronisation(event, next),
-                Edge::Po if self.is_store_then_load(event, next) => STORE_LOAD_NOTE.to_owned(),
-                _ => continue,
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-        // With an rf edge in the walk, synchronisation is missing, and the other note would distract.
-        if notes.len() > 1 && steps.iter().any(|step| step.1 == Edge::Rf) {
-            notes.retain(|note| note != STORE_LOAD_NOTE);
-        }
-        for note in notes {
+    for walk in walks {
+        page.wrapped(2, 0, Line::of(Paint::Plain, walk.opening));
+        steps(&walk.steps, page);
+        for note in walk.notes {
             page.wrapped(2, 0, Line::of(Paint::Plain, note));
         }
-    }
-
-    /// The sentence on the half of synchronisation that an rf edge lacks.
-    fn missing_synchronisation(&self, write: usize, read: usize) -> String {
-        let noun_of = |event: usize| noun(self.graph.nodes[event].effect);
-        let named = |event: usize| match self.line(event) {
-            Some(line) => format!("the {} at {line}", noun_of(event)),
-            None => format!("T{}'s {}", self.graph.nodes[event].thread, noun_of(event)),
-        };
-        let write_is = || format!("{} is {}", named(write), self.order(write));
-        let missing = match self.graph.missing_half(write, read) {
-            MissingHalf::Both => format!("{}, and so is the {}", write_is(), noun_of(read)),
-            MissingHalf::Release => format!("{}, and no fence before it releases", write_is()),
-            MissingHalf::Acquire => format!("it is {}, and no fence after it acquires", self.order(read)),
-            MissingHalf::Neither => "there is synchronisation, but not around these steps".to_owned(),
-        };
-        format!("{} does not synchronise with what it reads: {missing}.", capital(&named(read)))
-    }
-
-    fn repairs(&self, repairs: &[Repair], effect: &str, page: &mut Page) {
-        let texts: Vec<String> = repairs.iter().map(|repair| self.repair(repair)).collect();
-        let text = match texts.as_slice() {
-            [] => "No one or two stronger memory orders or fences at these steps would have ruled this out."
-                .to_owned(),
-            [one] => format!("{} {effect}.", capital(one)),
-            [one, others @ ..] => format!("{} {effect}; so would {}.", capital(one), others.join(", or ")),
-        };
-        page.wrapped(2, 0, Line::of(Paint::Bold, text));
-    }
-
-    /// A repair in words. Changes to the same order share one phrase.
-    fn repair(&self, repair: &Repair) -> String {
-        let mut phrases: Vec<(String, Vec<String>)> = Vec::new();
-        for change in repair {
-            let (opening, site) = match change {
-                Change::Order { events, order } => {
-                    let noun = noun(self.graph.nodes[events[0]].effect);
-                    let line = self.line(events[0]).unwrap_or_default();
-                    (format!("{} for", words::order(*order)), format!("the {noun} at {line}"))
-                }
-                Change::Fence { after, before, order } => {
-                    let [from, to] = [*after, before[0]].map(|event| self.line(event).unwrap_or_default());
-                    (format!("a fence({})", words::order(*order)), format!("between {from} and {to}"))
-                }
-            };
-            match phrases.iter_mut().find(|phrase| phrase.0 == opening) {
-                Some(phrase) => phrase.1.push(site),
-                None => phrases.push((opening, vec![site])),
-            }
+        if let Some(repairs) = walk.repairs {
+            page.wrapped(2, 0, Line::of(Paint::Bold, repairs));
         }
-        let phrases: Vec<String> =
-            phrases.into_iter().map(|(opening, sites)| format!("{opening} {}", list(&sites))).collect();
-        list(&phrases)
-    }
-
-    fn is_unsynchronised(&self, read: usize) -> bool {
-        self.diagnosis.unsynchronised_reads.contains(&read)
-    }
-
-    fn is_store_then_load(&self, first: usize, second: usize) -> bool {
-        let (first, second) = (&self.graph.nodes[first], &self.graph.nodes[second]);
-        first.write_index.is_some()
-            && second.read_index.is_some()
-            && second.write_index.is_none()
-            && first.location != second.location
-    }
-
-    fn event(&self, event: usize) -> String {
-        let event = &self.failure.trace.events[event];
-        let around = calls(&self.failure.trace, event.at, &self.lines);
-        words::event(&event.action, &around, &Naming::of(&self.locations), Spelling::Alone)
-    }
-
-    fn line(&self, event: usize) -> Option<String> {
-        calls(&self.failure.trace, self.failure.trace.events[event].at, &self.lines).line
-    }
-
-    fn order(&self, event: usize) -> &'static str {
-        self.graph.nodes[event].effect.order().map_or("not ordered", words::order)
     }
 }
 
-fn noun(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Load(_) => "load",
-        Effect::Store(_) => "store",
-        Effect::Rmw(_) => "read-modify-write",
-        Effect::Fence(_) => "fence",
-        Effect::None => "step",
-    }
-}
-
-/// An enumeration: `a`, `a and b`, `a, b and c`.
-fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
+/// Prints a row for each step of a walk: thread, event, source line and relation to the row above.
+fn steps(steps: &[ExplainedStep], page: &mut Page) {
+    let rows: Vec<[String; 4]> = steps
+        .iter()
+        .map(|step| {
+            [
+                words::tag(step.thread),
+                step.text.clone(),
+                step.line.clone().unwrap_or_default(),
+                step.relation.clone(),
+            ]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let event_column = 4 + width(0) + 2;
+    let line_column = event_column + width(1) + 2;
+    let relation_column = line_column + width(2) + 2;
+    let fits = relation_column + width(3) <= page.style.width;
+    for ([tag, event, line, relation], step) in rows.iter().zip(steps) {
+        let thread = step.thread;
+        if fits {
+            let mut row = Line::of(Paint::Plain, "    ").with(Paint::ThreadName(thread), tag);
+            row.pad_to(event_column);
+            row.push(Paint::Thread(thread), event);
+            row.pad_to(line_column);
+            row.push(Paint::Dim, line);
+            row.pad_to(relation_column);
+            row.push(Paint::Plain, relation);
+            page.line(row);
+            continue;
+        }
+        let mut row = Line::of(Paint::ThreadName(thread), tag);
+        row.pad_to(width(0) + 2);
+        row.push(Paint::Thread(thread), event);
+        if !line.is_empty() {
+            row.push(Paint::Dim, format!(", {line}"));
+        }
+        page.wrapped(4, width(0) + 4, row);
+        if !relation.is_empty() {
+            page.wrapped(event_column + 2, 0, Line::of(Paint::Plain, relation));
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The steps towards a memory error or data race, with their call stacks.
 
-use crate::failure::{Did, Failure, Fault, FaultStep};
+use crate::failure::{Failure, Fault};
 use crate::narrative::calls::{Lines, calls, short};
-use crate::narrative::words;
+use crate::narrative::{ending, words};
 use crate::page::{Line, Page, Paint};
 
 /// The largest number of printed steps: a leak may be of many blocks.
@@ -17,7 +17,7 @@ pub(super) fn steps(failure: &Failure, fault: &Fault, page: &mut Page) {
     for step in fault.steps.iter().take(MAX_STEPS) {
         let mut line = Line::of(Paint::ThreadName(step.thread), words::full_name(failure, step.thread));
         line.pad_to(name + 2);
-        line.push(Paint::Plain, describe(fault, step));
+        line.push(Paint::Plain, ending::fault_step(fault, step));
         let around = calls(&failure.trace, step.at, &lines);
         if let Some(source) = &around.line {
             line.push(Paint::Dim, format!(", at {source}"));
@@ -34,23 +34,5 @@ pub(super) fn steps(failure: &Failure, fault: &Fault, page: &mut Page) {
     }
     if let Some(more) = fault.steps.len().checked_sub(MAX_STEPS).filter(|&more| more > 0) {
         page.wrapped(2, 2, Line::of(Paint::Dim, format!("and {more} more")));
-    }
-}
-
-/// A step in words.
-fn describe(fault: &Fault, step: &FaultStep) -> String {
-    let does = words::does(step.did);
-    let block = fault.blocks.iter().find(|block| block.address == step.address);
-    match step.did {
-        Did::Allocate => {
-            let holds = block.and_then(|block| block.holds.as_deref());
-            let size = words::counted(step.size, "byte");
-            match holds {
-                Some(holds) => format!("{does} {holds} ({size})"),
-                None => format!("{does} {size}"),
-            }
-        }
-        Did::Free => format!("{does} it"),
-        _ => format!("{does} {}", words::counted(step.size, "byte")),
     }
 }

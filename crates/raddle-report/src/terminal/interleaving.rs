@@ -27,8 +27,8 @@ const MAX_LEGEND: usize = 12;
 /// The largest width of the column of source lines.
 const MAX_GUTTER: usize = 28;
 
-/// Prints the interleaving of the threads.
-pub(super) fn print(failure: &Failure, page: &mut Page) {
+/// Prints the interleaving of the threads. `numbers` are the numbers of the trace's events, if they are to be printed.
+pub(super) fn print(failure: &Failure, numbers: Option<&[usize]>, page: &mut Page) {
     if failure.trace.events.is_empty() {
         return;
     }
@@ -51,21 +51,45 @@ pub(super) fn print(failure: &Failure, page: &mut Page) {
     threads.sort_unstable();
     threads.dedup();
     if page.style.width < MIN_WIDTH || threads.len() > MAX_COLUMNS {
-        list(failure, &rows, &threads, page);
+        list(failure, &rows, &threads, &Numbers::of(numbers), page);
     } else {
-        columns(failure, &rows, &threads, page);
+        columns(failure, &rows, &threads, &Numbers::of(numbers), page);
     }
     legend(&locations, &rows, page);
 }
 
-fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
+/// The numbers of events, in a column of their own.
+struct Numbers<'a> {
+    numbers: &'a [usize],
+    /// The width of the column; zero if there is none.
+    width: usize,
+}
+
+impl Numbers<'_> {
+    fn of(numbers: Option<&[usize]>) -> Numbers<'_> {
+        let numbers = numbers.unwrap_or_default();
+        let width = numbers.last().map_or(0, |last| last.to_string().len() + 2);
+        Numbers { numbers, width }
+    }
+
+    /// The number of a row's first event, as wide as the column.
+    fn label(&self, row: &Row) -> String {
+        let width = self.width.saturating_sub(2);
+        match row.first().and_then(|first| self.numbers.get(first)) {
+            Some(number) => format!("{number:>width$}  "),
+            None => " ".repeat(self.width),
+        }
+    }
+}
+
+fn columns(failure: &Failure, rows: &[Row], threads: &[u32], numbers: &Numbers<'_>, page: &mut Page) {
     let glyphs = page.style.glyphs();
     let width = page.style.width;
     let gutter =
         rows.iter().filter_map(|row| row.line.as_ref()).map(|line| line.chars().count()).max().unwrap_or(0);
     let gutter = gutter.min(MAX_GUTTER).min(width / 4);
     // Two spaces before the lines of code and two after.
-    let left = 2 + gutter + 2;
+    let left = 2 + numbers.width + gutter + 2;
     let column = column_width(rows, threads, width - left);
     let start = |thread: u32| left + column * threads.iter().position(|&t| t == thread).unwrap_or(0);
 
@@ -87,6 +111,9 @@ fn columns(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
         let from = start(row.thread) + indent(row, width);
         for (number, part) in body(row).wrap(width.saturating_sub(from)).into_iter().enumerate() {
             let mut line = Line::of(Paint::Plain, "  ");
+            if number == 0 {
+                line.push(Paint::Dim, numbers.label(row));
+            }
             // A source line is printed once for consecutive rows.
             if number == 0 && row.line.as_deref() != shown {
                 line.push(Paint::Dim, tail(row.line.as_deref().unwrap_or_default(), gutter, glyphs.dots));
@@ -138,7 +165,7 @@ fn switch(row: &Row, left: usize, right: usize, page: &mut Page) {
     page.line(Line::of(Paint::Plain, " ".repeat(left)).with(Paint::Dim, text + &rule));
 }
 
-fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
+fn list(failure: &Failure, rows: &[Row], threads: &[u32], numbers: &Numbers<'_>, page: &mut Page) {
     let glyphs = page.style.glyphs();
     let width = page.style.width;
     let names: Vec<_> = threads
@@ -157,7 +184,8 @@ fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
             shown = None;
             continue;
         }
-        let indent = 2 + tag + 3 + indent(row, width);
+        let left = 2 + numbers.width;
+        let indent = left + tag + 3 + indent(row, width);
         let text = body(row);
         // The source line follows the event if there is room, or stands below. It is printed once for consecutive rows.
         let source = row.line.as_deref().filter(|&line| Some(line) != shown).unwrap_or_default();
@@ -175,9 +203,10 @@ fn list(failure: &Failure, rows: &[Row], threads: &[u32], page: &mut Page) {
         for (number, part) in parts.into_iter().enumerate() {
             let mut line = Line::of(Paint::Plain, "  ");
             if number == 0 {
+                line.push(Paint::Dim, numbers.label(row));
                 line.push(Paint::ThreadName(row.thread), words::tag(row.thread));
             }
-            line.pad_to(2 + tag + 1);
+            line.pad_to(left + tag + 1);
             line.push(Paint::Dim, glyphs.bar);
             line.pad_to(indent + if number == 0 { 0 } else { 2 });
             line.append(part);

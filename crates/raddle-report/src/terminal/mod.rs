@@ -3,8 +3,11 @@
 mod explanation;
 mod fault;
 mod interleaving;
+mod log;
 mod scenario;
 mod summary;
+
+pub use log::{deadlock_sentence, render_log};
 
 use std::path::Path;
 
@@ -23,6 +26,15 @@ use crate::page::{Page, Style};
 /// assert!(page.starts_with("error: panic in test `counter::lost_update`"));
 /// ```
 pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
+    report(failure, style, file, false)
+}
+
+/// Renders the report of a failure with the numbers of its events, by which questions name them.
+pub fn render_numbered(failure: &Failure, style: Style, file: Option<&Path>) -> String {
+    report(failure, style, file, true)
+}
+
+fn report(failure: &Failure, style: Style, file: Option<&Path>, numbered: bool) -> String {
     let mut page = Page::new(style);
     summary::headline(failure, &mut page);
     if let Some(fault) = &failure.fault {
@@ -35,7 +47,8 @@ pub fn render(failure: &Failure, style: Style, file: Option<&Path>) -> String {
     }
     explanation::print(failure, &mut page);
     let shown = starter::without_starter(failure);
-    interleaving::print(shown.as_ref().unwrap_or(failure), &mut page);
+    let numbers = numbered.then(|| starter::kept(failure));
+    interleaving::print(shown.as_ref().unwrap_or(failure), numbers.as_deref(), &mut page);
     if let Some(scenario) = &failure.scenario {
         scenario::code(scenario, &mut page);
     }

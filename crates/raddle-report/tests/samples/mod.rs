@@ -3,6 +3,8 @@
 
 use raddle_report::failure::*;
 
+pub(crate) mod objects;
+
 /// Builds a failure event by event.
 pub(crate) struct Sample {
     failure: Failure,
@@ -119,6 +121,7 @@ impl Sample {
             reads_from: None,
             overwrites: None,
             synchronises_with: Vec::new(),
+            changes: Vec::new(),
         });
     }
 
@@ -131,6 +134,12 @@ impl Sample {
     /// The last event's write immediately follows this one in modification order.
     pub(crate) fn overwrites(mut self, write: Write) -> Sample {
         self.failure.trace.events.last_mut().unwrap().overwrites = Some(write);
+        self
+    }
+
+    /// The last event changes objects like this.
+    pub(crate) fn changes(mut self, changes: serde_json::Value) -> Sample {
+        self.failure.trace.events.last_mut().unwrap().changes = serde_json::from_value(changes).unwrap();
         self
     }
 
@@ -723,4 +732,120 @@ pub(crate) fn exit() -> Failure {
         .event(1, end, note)
         .event(0, "server::stop::{closure} tests/server.rs:14", Action::Yield)
         .done()
+}
+
+/// A queue whose `enqueue` swings the tail before it links the new node: `dequeue` comes between and finds no node.
+pub(crate) fn broken_queue() -> Failure {
+    use Order::*;
+    let enqueue = |line: u32| {
+        format!(
+            "queue::broken::{{closure}}::{{closure}} tests/queue.rs:9 > my_crate::Queue::enqueue src/queue.rs:{line}"
+        )
+    };
+    let dequeue = |line: u32| {
+        format!(
+            "queue::broken::{{closure}}::{{closure}} tests/queue.rs:10 > my_crate::Queue::dequeue src/queue.rs:{line}"
+        )
+    };
+    let at = |name: &str, address: u64| Location { name: Some(name.to_owned()), address, size: 8 };
+    let (head, tail) = (|| at("queue.head", 0x1000), || at("queue.tail", 0x1008));
+    let (dummy, node) = (0x100_0002_0000_u128, 0x100_0002_0020_u128);
+    let next = || at("Node#1.next", 0x100_0002_0008);
+    let value = || at("Node#2.value", 0x100_0002_0020);
+    let main = "queue::broken::{closure} tests/queue.rs:9 > std::thread::spawn std/src/thread/mod.rs:720";
+    let mut failure =
+        Sample::new("queue::broken", Kind::Panic, "called `Option::unwrap()` on a `None` value")
+            .by(2)
+            .thread(None, ThreadEnd::waiting(WaitingFor::Thread(1), Some(1), None))
+            .thread(Some("producer"), ThreadEnd::Runnable)
+            .thread(Some("consumer"), ThreadEnd::Panicked)
+            .event(0, "", Action::Begin)
+            .event(0, main, Action::Spawn { thread: 1 })
+            .event(0, main, Action::Spawn { thread: 2 })
+            .after(Switch::Joining, 1, "", Action::Begin)
+            .knows(&[1])
+            .event(1, &enqueue(20), Action::Write { place: value(), length: 8, value: Some(Value(7)) })
+            .event(1, &enqueue(21), rmw("swap", tail(), AcqRel, dummy, node))
+            .reads(Write::Initial)
+            .overwrites(Write::Initial)
+            .event(2, "", Action::Begin)
+            .knows(&[2])
+            .event(2, &dequeue(30), load(tail(), Acquire, node))
+            .reads(Write::Event(5))
+            .knows(&[5])
+            .event(2, &dequeue(31), load(head(), Acquire, dummy))
+            .reads(Write::Initial)
+            .event(2, &dequeue(32), load(next(), Acquire, 0))
+            .reads(Write::Initial)
+            .event(
+                2,
+                &format!("{} > core::panicking::panic core/src/panicking.rs:80", dequeue(32)),
+                Action::Panic { message: "called `Option::unwrap()` on a `None` value".into() },
+            )
+            .event(1, &enqueue(22), store(next(), Release, node))
+            .overwrites(Write::Initial)
+            .done();
+    let pointer = |object: Option<u32>, address: u128| {
+        Datum::Pointer(Pointer { object, address: address as u64, tag: 0, dangling: false })
+    };
+    let fields = |name: &str, fields: Vec<(&str, Datum)>| Datum::Fields {
+        name: name.into(),
+        fields: fields.into_iter().map(|(name, value)| Field { name: name.into(), value }).collect(),
+    };
+    let object = |name: &str, address: u128, size: u64, since| Object {
+        name: format!("{name}#{}", 1 + u32::from(address == node)),
+        of: name.into(),
+        address: address as u64,
+        size,
+        since,
+        freed: None,
+    };
+    let null = || pointer(None, 0);
+    let unset = Datum::Unknown("not initialised".into());
+    let ends = |tail, address| {
+        fields("Queue", vec![("head", pointer(Some(1), dummy)), ("tail", pointer(Some(tail), address))])
+    };
+    failure.objects = Some(Objects {
+        roots: vec![Root { name: "queue".into(), object: 0 }],
+        list: vec![
+            object("Queue", 0x1000, 16, None),
+            object("Node", dummy, 16, None),
+            object("Node", node, 16, Some(4)),
+        ],
+        initial: vec![
+            Change { object: 0, path: vec![], value: ends(1, dummy) },
+            Change {
+                object: 1,
+                path: vec![],
+                value: fields("Node", vec![("value", unset), ("next", null())]),
+            },
+        ],
+        until: None,
+    });
+    let seven = Datum::Scalar("7".into());
+    let events = &mut failure.trace.events;
+    events[4].changes = vec![Change {
+        object: 2,
+        path: vec![],
+        value: fields("Node", vec![("value", seven), ("next", null())]),
+    }];
+    events[5].changes = vec![Change { object: 0, path: vec![1], value: pointer(Some(2), node) }];
+    events[11].changes = vec![Change { object: 1, path: vec![1], value: pointer(Some(2), node) }];
+    let mut passing = failure.trace.clone();
+    passing.events.truncate(6);
+    let mut links = failure.trace.events[11].clone();
+    links.switch = None;
+    passing.events.push(links);
+    failure.point_of_no_return = Some(PointOfNoReturn { event: 9, executions: 230, exhaustive: false });
+    failure.nearest_pass = Some(Box::new(NearestPass {
+        common: 6,
+        common_of_pass: 6,
+        failing_thread: 2,
+        passing_thread: 1,
+        schedule: Schedule(vec![0, 0, 1, 1, 1, 1]),
+        look_back: Schedule::default(),
+        scenario: None,
+        trace: passing,
+    }));
+    failure
 }
