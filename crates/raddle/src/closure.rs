@@ -1,19 +1,24 @@
 //! Explorations of a closure.
 
+use raddle_engine::coverage;
+use raddle_engine::exploration::Found;
 use raddle_engine::{EndedExecution, Judge, Outcome, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind};
 
 use crate::build;
+use crate::expected;
 use crate::explain::{self, explain};
+use crate::explored;
 use crate::options::{Isolation, Options, Strategy};
-use crate::output::{print_suppressed, say, warn_of_limits};
+use crate::output::{check_threads, print_suppressed, say, tell_passed, warn_of_limits};
 use crate::replay;
 use crate::search::attempt::{Attempt, Searched, Workload, gives_up, may_give_up};
 use crate::search::config::{config, override_by_environment, strategy};
 use crate::search::exploration::Exploration;
 use crate::search::portfolio::{self, Explored};
 use crate::search::promise::Promise;
+use crate::search::reach::{Reach, send_coverage};
 use crate::search::resume::Saved;
 use crate::search::summary::{SearchSummary, in_a_line};
 use crate::suppress::{Suppressed, Suppressions, suppress};
@@ -24,9 +29,37 @@ pub(crate) struct Passed {
     pub(crate) seed: u64,
     /// The searches of strategy `auto`.
     pub(crate) searches: Vec<SearchSummary>,
+    pub(crate) reach: Reach,
     pub(crate) left_out: Vec<&'static str>,
     pub(crate) suppressed: Vec<Suppressed>,
 }
+
+/// What a kind of test adds to the exploration of a closure.
+pub(crate) trait Client {
+    /// The constructor of the engine's strategy.
+    fn strategy(&self, options: &Options) -> Box<dyn FnOnce() -> Box<dyn raddle_engine::Strategy> + '_> {
+        Box::new(strategy(options))
+    }
+
+    /// Makes an execution that fails simpler, if the test knows how. The mistake of the test that it is, if it is one.
+    fn simplify(
+        &self,
+        _: &Options,
+        _: &mut Attempt<'_>,
+        found: Found,
+        _: &mut Workload<'_>,
+    ) -> Result<Found, String> {
+        Ok(found)
+    }
+
+    /// Adds what the test knows and the engine does not.
+    fn decorate(&self, _: &mut Failure) {}
+}
+
+/// A test that adds nothing.
+pub(crate) struct Plain;
+
+impl Client for Plain {}
 
 /// Explores a closure, which returns nothing or a value that is compared. The caller's frame pointer separates what the closure may
 /// borrow from what the exploration keeps.
@@ -37,6 +70,7 @@ pub(crate) fn explore(
     returns_nothing: bool,
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
+    client: &dyn Client,
 ) -> Result<Passed, Box<Failure>> {
     raddle_intercept::link();
     override_by_environment(&mut options);
@@ -46,37 +80,58 @@ pub(crate) fn explore(
         "raddle: isolation `fork` cannot bring outcomes back from its processes; let the closure return nothing"
     );
     let exploration = Exploration::begin(at, Some(frame_pointer));
-    warn_of_limits(exploration.owned);
+    warn_of_limits(explored::is_instrumented(&options), exploration.owned);
     if let Some(file) = replay::requested()
         && file.failure.found_by.exploration == exploration.number
     {
         let config = config(&options, &exploration);
-        replay::replay(file, &config, &options.suppressed, at, run, judge, &|_| ());
+        let decorate = |failure: &mut Failure| client.decorate(failure);
+        replay::replay(file, &config, &options.suppressed, at, run, judge, &decorate);
     }
     if options.resume && options.strategy != Strategy::Exhaustive {
         say("raddle: only an exhaustive search can be resumed; ask for one with `--strategy exhaustive`");
     }
     let mut suppressed = options.suppressed.clone();
+    coverage::begin();
     let explored = portfolio::explore(&options, None, |options| {
-        search(options, &exploration, run, judge, &mut suppressed)
+        search(options, &exploration, run, judge, &mut suppressed, client)
     });
-    let Explored { mut searches, report, failure } = explored;
+    let Explored { mut searches, report, failure, quiet } = explored;
     if let Some(failure) = failure {
         return Err(failure);
     }
+    let reach = Reach::current();
+    check_threads(&options, reach);
+    expected::check(report.executions);
+    send_coverage(at, &report);
     let left_out = left_out(&report, &suppressed);
+    let ended = match quiet {
+        Some(quiet) => format!("; nothing new for the last {:.1} s", quiet.as_secs_f64()),
+        None => String::new(),
+    };
+    tell_passed(&format!("{}, {reach}{ended}", executions(&report, &searches)));
     match options.strategy {
         Strategy::Auto => {
             let not_tried = match left_out.is_empty() {
                 true => String::new(),
                 false => format!("; not tried: {}", left_out.join(", ")),
             };
-            println!("raddle: {}{not_tried}; seed {}", in_a_line(&searches), options.seed);
+            println!("raddle: {}{not_tried}; {reach}{ended}; seed {}", in_a_line(&searches), options.seed);
         }
         _ => searches.clear(),
     }
     print_suppressed(&suppressed);
-    Ok(Passed { report, seed: options.seed, searches, left_out, suppressed })
+    Ok(Passed { report, seed: options.seed, searches, reach, left_out, suppressed })
+}
+
+/// The executions that a search without failure made, in words.
+fn executions(report: &SearchReport, searches: &[SearchSummary]) -> String {
+    let all = searches.iter().find(|search| search.is_exhaustive() && search.preemptions.is_none());
+    match all.filter(|_| report.complete) {
+        Some(all) if all.executions == 1 => format!("its only execution ({})", all.memory),
+        Some(all) => format!("all {} executions ({})", all.executions, all.memory),
+        None => format!("{} executions", report.executions),
+    }
 }
 
 /// The behaviours that were not tried.
@@ -93,11 +148,12 @@ fn search(
     run: &mut dyn FnMut(),
     judge: &mut Judge<'_>,
     suppressed: &mut [Suppressed],
+    client: &dyn Client,
 ) -> Searched<Box<Failure>> {
     let config = config(options, exploration);
     let mut saved = Saved::of(options, exploration);
     let promise = Promise::to_search(&config);
-    let mut attempt = Attempt::new(options, &config, strategy(options));
+    let mut attempt = Attempt::new(options, &config, client.strategy(options));
     // The counts change during the search, so they must be the engine's memory: the rest is rolled back.
     let suppressions = Suppressions::new(&options.suppressed);
     attempt.search.suppress(|| suppress(&options.suppressed, Some(suppressions.counts.clone())));
@@ -123,6 +179,13 @@ fn search(
     }
     let Some(found) = report.failure.take() else { return Searched::new(options, report, false, None) };
     promise.extend();
+    let found = match client.simplify(options, &mut attempt, found, &mut work) {
+        Ok(found) => found,
+        Err(mistake) => {
+            drop(attempt);
+            panic!("{mistake}");
+        }
+    };
     let kind = explain::kind(&found.outcome);
     let replay = attempt.record(kind, &found, &mut work);
     if !replay.reproduces {
@@ -133,8 +196,10 @@ fn search(
     }
     drop(attempt);
     let test = build::test_name(exploration.at);
-    let mut failure = explain(&replay.found, &replay.trace, Program::current().ok().as_ref(), test);
+    let program = Program::current().ok();
+    let mut failure = explain(&replay.found, &replay.trace, replay.snapshots, program.as_ref(), test);
     failure.found_by = exploration.found_by(options, found.execution);
+    client.decorate(&mut failure);
     failure.file = failure.write_new(&build::failures_directory()).ok();
     Searched::new(options, report, false, Some(Box::new(failure)))
 }

@@ -11,8 +11,8 @@ use raddle_engine::exploration::turn;
 use raddle_engine::{EndedExecution, Outcome};
 use raddle_report::{Failure, Kind};
 
-use crate::closure::{self, Passed};
-use crate::options::{Allocation, Also, Backend, Isolation, Memory, Options, Strategy};
+use crate::closure::{self, Passed, Plain};
+use crate::options::{Allocation, Also, Backend, Explored, Isolation, Memory, Options, Strategy};
 use crate::output::fail;
 use crate::report::Report;
 use crate::search::exploration::probe;
@@ -82,6 +82,28 @@ impl Explorer {
         self
     }
 
+    /// Lets threads change only where they are about to begin a [marked operation](crate::step), to lock a mutex, or to enter a
+    /// [`Monitor`](crate::monitor::Monitor), wait there or notify; or where they cannot go on. A marked operation is atomic as a
+    /// whole, unless it blocks.
+    ///
+    /// For code that is not instrumented, and where a coarser view suffices. [`Strategy::Exhaustive`] then is [`Strategy::Bounded`]
+    /// without a bound.
+    ///
+    /// ```
+    /// use raddle::{Explorer, Strategy, step};
+    ///
+    /// let report = Explorer::new().strategy(Strategy::Exhaustive).only_marked(true).run(|| {
+    ///     let other = std::thread::spawn(|| step("first", || ()));
+    ///     step("second", || ());
+    ///     other.join().unwrap();
+    /// });
+    /// assert!(report.complete);
+    /// ```
+    pub fn only_marked(mut self, only_marked: bool) -> Explorer {
+        self.options.only_marked = only_marked;
+        self
+    }
+
     /// The seed of the search.
     pub fn seed(mut self, seed: u64) -> Explorer {
         self.options.seed = seed;
@@ -89,7 +111,8 @@ impl Explorer {
     }
 
     /// Makes at most this many executions. Without this and without [`budget`](Explorer::budget), [`Strategy::Auto`] searches
-    /// for at most 30 seconds, and every other strategy makes at most 10,000 executions.
+    /// for at most 10 seconds, and less if it finds nothing new for as long as it took before; every other strategy makes at most
+    /// 10,000 executions. With this and without a budget, [`Strategy::Auto`] searches for at most a minute.
     pub fn executions(mut self, executions: u64) -> Explorer {
         self.options.executions = Some(executions);
         self
@@ -240,6 +263,21 @@ impl Explorer {
         self
     }
 
+    /// Whether the exploration fails in a program that was built without instrumentation, as plain `cargo test` builds it.
+    ///
+    /// Without this, it fails under `cargo raddle`, and where the variable `CI` is set; elsewhere it says so in one line. The manifest can
+    /// say otherwise for plain `cargo test`: `explored = "optional"` in `[package.metadata.raddle]` or `[workspace.metadata.raddle]`.
+    ///
+    /// ```
+    /// use raddle::{Explored, Explorer};
+    ///
+    /// Explorer::new().explored(Explored::Optional).executions(100).run(|| ());
+    /// ```
+    pub fn explored(mut self, explored: Explored) -> Explorer {
+        self.options.explored = Some(explored);
+        self
+    }
+
     /// The stack of each thread, in bytes.
     pub fn stack_size(mut self, bytes: usize) -> Explorer {
         self.options.stack_size = bytes;
@@ -249,6 +287,13 @@ impl Explorer {
     /// Whether threads may be left waiting for ever when the closure returns, as those of a global pool are.
     pub fn allow_leaked_threads(mut self, allow: bool) -> Explorer {
         self.options.allow_leaked_threads = allow;
+        self
+    }
+
+    /// Whether the exploration may pass although only one thread ever ran. Otherwise that is a failure, under `cargo raddle test`: there
+    /// was nothing to interleave.
+    pub fn allow_one_thread(mut self, allow: bool) -> Explorer {
+        self.options.allow_one_thread = allow;
         self
     }
 
@@ -273,7 +318,8 @@ impl Explorer {
     /// The failure, if a schedule was found that fails.
     ///
     /// # Panics
-    /// If an option in the environment is wrong, or if the execution that failed cannot be repeated.
+    /// If an option in the environment is wrong, if the program must be instrumented and is not
+    /// ([`explored`](Explorer::explored)), or if the execution that failed cannot be repeated.
     // Not inlined: the frame of this function separates what the closure may borrow from what the exploration keeps.
     #[inline(never)]
     #[track_caller]
@@ -317,9 +363,10 @@ impl Explorer {
             returns_nothing,
             &mut run,
             &mut judge,
+            &Plain,
         );
         std::mem::forget(value.take());
-        let Passed { report, seed, searches, left_out, suppressed } = result?;
+        let Passed { report, seed, searches, reach, left_out, suppressed } = result?;
         let count = |class: usize| report.outcome_counts.get(class).copied().filter(|&count| count > 0);
         let outcomes =
             classes.into_iter().filter_map(|(outcome, class)| Some((outcome, count(class)?))).collect();
@@ -337,6 +384,7 @@ impl Explorer {
             elapsed: report.elapsed,
             seed,
             searches,
+            reach,
             suppressed,
         })
     }

@@ -46,7 +46,8 @@
 //!
 //! Run such tests with `cargo raddle test`, which builds the program and all its dependencies so that Raddle sees every
 //! atomic access. Under plain `cargo test` it sees only what goes through the C library (threads, blocking, sleeping), and
-//! says so.
+//! says so; where `CI` is set, such tests fail, because nobody would read that line
+//! ([`Explorer::explored`]).
 //!
 //! Options are methods of [`Explorer`]; `RADDLE_*` variables override them ([`options`] has the table).
 //!
@@ -59,32 +60,47 @@
 //! assert_eq!(report.outcomes.keys().collect::<Vec<_>>(), [&1]);
 //! ```
 
+mod alternatives;
 mod build;
 mod closure;
 mod declarative;
+mod expected;
 mod explain;
+mod explored;
 mod explorer;
+pub mod monitor;
 mod operation;
 pub mod options;
 mod output;
+pub mod refine;
 mod replay;
 mod report;
 mod search;
+pub mod stress;
 mod suppress;
 mod symmetry;
+pub mod teach;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use declarative::fuzz_regressions;
 pub use declarative::generate::{self, Arbitrary, ThreadId};
 pub use declarative::{
     Arguments, Call, Coverage, Earlier, Mode, Operation, Scenario, ScenarioCoverage, Spec, Test,
     TestDefinition, call,
 };
+#[doc(hidden)]
+pub use expected::Expected;
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
-pub use options::{Allocation, Also, Backend, Isolation, Memory, Strategy};
+pub use options::{Allocation, Also, Backend, Explored, Isolation, Memory, Strategy};
 pub use raddle_check::{Contract, Relaxation};
-pub use raddle_macros::{Arbitrary, test};
+pub use raddle_macros::{Arbitrary, litmus, test};
+#[doc(inline)]
+pub use raddle_monitor::step;
 pub use raddle_report::{Failure, Kind};
 pub use report::Report;
+pub use search::reach::Reach;
 pub use search::summary::SearchSummary;
 pub use suppress::Suppressed;
 pub use symmetry::symmetric;

@@ -4,12 +4,13 @@
 //!
 //! | variable | method of [`Explorer`](crate::Explorer) | meaning | default |
 //! |---|---|---|---|
-//! | `RADDLE_STRATEGY` | [`strategy`](crate::Explorer::strategy) | How the next schedule is picked: `random`, `pct` or `pct:DEPTH`, `pos`, `bounded` or `bounded:PREEMPTIONS`, `round-robin`, `exhaustive`, `auto`, `schedule:STEPS` | `auto` |
+//! | `RADDLE_STRATEGY` | [`strategy`](crate::Explorer::strategy) | How the next schedule is picked: `random`, `pct` or `pct:DEPTH`, `pos`, `bounded` or `bounded:PREEMPTIONS`, `round-robin`, `exhaustive`, `auto`, `schedule:STEPS`, `turns:THREADS` | `auto` |
 //! | `RADDLE_MEMORY` | [`memory`](crate::Explorer::memory) | Which values a read may see: `sc`, `rc11` | both for `auto`, `rc11` for `exhaustive`, else `sc` |
 //! | `RADDLE_PREEMPTIONS` | [`preemptions`](crate::Explorer::preemptions) | Preemptions in one execution at most, for `exhaustive` and `bounded` | no limit |
+//! | `RADDLE_ONLY_MARKED` | [`only_marked`](crate::Explorer::only_marked) | Whether threads change only at marked operations and at locks: `on`, `off` | `off` |
 //! | `RADDLE_SEED` | [`seed`](crate::Explorer::seed) | Seed of the search | `0` |
 //! | `RADDLE_EXECUTIONS` | [`executions`](crate::Explorer::executions) | Number of executions at most | no limit for `auto` or with a budget, else 10000 |
-//! | `RADDLE_BUDGET` | [`budget`](crate::Explorer::budget) | Time for each exploration: `500ms`, `60s`, `2m` | 30s for `auto` without a number of executions, else no limit |
+//! | `RADDLE_BUDGET` | [`budget`](crate::Explorer::budget) | Time for each exploration: `500ms`, `60s`, `2m` | 10s for `auto`, 60s with a number of executions, else no limit |
 //! | `RADDLE_MAX_STEPS` | [`max_steps`](crate::Explorer::max_steps) | Events in one execution at most | `100000` |
 //! | `RADDLE_TIME_LIMIT` | [`time_limit`](crate::Explorer::time_limit) | Time for one execution | `10s` |
 //! | `RADDLE_WORKERS` | [`workers`](crate::Explorer::workers) | Parallel workers of each exploration | the processors that the test has to itself for `auto`, else 1 |
@@ -19,10 +20,12 @@
 //! | `RADDLE_RACES` | [`races`](crate::Explorer::races) | Whether data races are looked for: `on`, `off` | `on` |
 //! | `RADDLE_SUPPRESS` | [`suppress`](crate::Explorer::suppress) | Failures that are not reported, with `;` between them: data races in `my_crate::stats::*,*::len`, or any kind, as in `thread-leak@my_pool::*: reason` | none |
 //! | `RADDLE_REFERENCE_COUNTS` | [`reference_counts`](crate::Explorer::reference_counts) | Types or functions that count references as `Arc` does, for `exhaustive` and `auto`: `my_crate::Handle,*::release` | none |
-//! | `RADDLE_ALSO` | [`also`](crate::Explorer::also) | What else may happen, with commas between: `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes` | nothing |
+//! | `RADDLE_ALSO` | [`also`](crate::Explorer::also) | What else may happen, with commas between: `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes`, `wake-orders` | nothing |
 //! | `RADDLE_CHECK_LEAKS` | [`check_leaks`](crate::Explorer::check_leaks) | Whether memory that is not freed is a failure: `on`, `off` | `off` |
 //! | `RADDLE_ALLOW_LEAKED_THREADS` | [`allow_leaked_threads`](crate::Explorer::allow_leaked_threads) | Whether threads may be left that can never go on when the closure has returned: `on`, `off` | `off` |
+//! | `RADDLE_ALLOW_ONE_THREAD` | [`allow_one_thread`](crate::Explorer::allow_one_thread) | Whether an exploration in which only one thread ever runs may pass: `on`, `off` | `off` |
 //! | `RADDLE_RESUME` | [`resume`](crate::Explorer::resume) | Whether searches of strategy `exhaustive` that end early, also by Ctrl-C, are saved and go on the next time: `on`, `off` | `off` |
+//! | `RADDLE_EXPLORED` | [`explored`](crate::Explorer::explored) | What explorations do in a program without instrumentation, as plain `cargo test` builds it: `required` (they fail), `optional` (they do what they can, and say so) | `required` under `cargo raddle` and where `CI` is set, else `optional` |
 //! | `RADDLE_STACK_SIZE` | [`stack_size`](crate::Explorer::stack_size) | Bytes of stack of each thread | `2097152` |
 //! | `RADDLE_FAILURES` | – | Directory of failure files | `target/raddle/failures` |
 //! | `RADDLE_COLOR` | – | Colours in reports: `auto`, `always`, `never` | `auto` |
@@ -35,7 +38,7 @@
 //! of any kind.
 //!
 //! These are how `cargo raddle` and the tests that it runs talk to each other:
-//! `RADDLE_OWNED`, `RADDLE_TEST`, `RADDLE_PACKAGE`, `RADDLE_CARGO_ARGS`, `RADDLE_PROGRESS`, `RADDLE_CORES`, `RADDLE_RECORD`
+//! `RADDLE_OWNED`, `RADDLE_TEST`, `RADDLE_PACKAGE`, `RADDLE_CARGO_ARGS`, `RADDLE_PROGRESS`, `RADDLE_DEBUGGER`, `RADDLE_CORES`, `RADDLE_ALTERNATIVES`, `RADDLE_COVERAGE`, `RADDLE_RECORD`, `RADDLE_LITMUS`, `RADDLE_LITMUS_REPORTS`, `RADDLE_LITMUS_TIME`, `RADDLE_SLOW_TESTS`
 //!
 //! Any other variable that begins with `RADDLE_` is an error: it is most likely a misspelt one.
 
@@ -44,7 +47,7 @@ use std::time::Duration;
 
 use raddle_engine::exploration::Effort;
 #[doc(inline)]
-pub use raddle_options::{Allocation, Also, Backend, Isolation, Memory, Strategy};
+pub use raddle_options::{Allocation, Also, Backend, Explored, Isolation, Memory, Strategy};
 use raddle_options::{Values, find, switch};
 use raddle_report::Kind;
 
@@ -82,18 +85,23 @@ impl From<Values> for Options {
     }
 }
 
-/// What [`Strategy::Auto`] may take if nobody says: it only does where there is more to explore than it can exhaust.
-const AUTO_BUDGET: Duration = Duration::from_secs(30);
+/// The time that [`Strategy::Auto`] may take if nobody says. It takes that only where there is more to explore than it can exhaust,
+/// and where it finds something new until the end.
+pub(crate) const AUTO_BUDGET: Duration = Duration::from_secs(10);
+
+/// The time that [`Strategy::Auto`] may take for a number of executions.
+pub(crate) const COUNTED_BUDGET: Duration = Duration::from_secs(60);
 
 /// What other strategies may take if nobody says.
 const EXECUTIONS: u64 = 10_000;
 
 impl Options {
-    /// The number of executions and the time that the search may take. Either alone decides, if it was asked for.
+    /// The number of executions and the time that the search may take. A strategy other than `auto` has no time limit of its own.
     pub(crate) fn effort(&self) -> Effort {
         let (executions, time) = match (self.executions, self.budget) {
             (None, None) if self.strategy == Strategy::Auto => (u64::MAX, Some(AUTO_BUDGET)),
             (None, None) => (EXECUTIONS, None),
+            (Some(executions), None) if self.strategy == Strategy::Auto => (executions, Some(COUNTED_BUDGET)),
             (executions, budget) => (executions.unwrap_or(u64::MAX), budget),
         };
         Effort { executions, time }
@@ -190,7 +198,8 @@ mod tests {
     fn what_nobody_chose_suits_the_strategy() {
         assert_eq!(overridden(&[]).unwrap().effort(), effort(u64::MAX, Some(AUTO_BUDGET)));
         assert_eq!(overridden(&[("RADDLE_STRATEGY", "pos")]).unwrap().effort(), effort(EXECUTIONS, None));
-        assert_eq!(overridden(&[("RADDLE_EXECUTIONS", "7")]).unwrap().effort(), effort(7, None));
+        let counted = overridden(&[("RADDLE_EXECUTIONS", "7")]).unwrap().effort();
+        assert_eq!(counted, effort(7, Some(COUNTED_BUDGET)));
         assert!(find("RADDLE_BUDGET").unwrap().default.contains(&format!("{}s", AUTO_BUDGET.as_secs())));
         assert!(find("RADDLE_EXECUTIONS").unwrap().default.contains(&EXECUTIONS.to_string()));
     }

@@ -7,11 +7,22 @@ use raddle_engine::platform::global::GLOBAL;
 use raddle_options::columns;
 use raddle_report::{Failure, Style, render};
 
+use crate::options::Options;
+use crate::search::progress::write_line;
+use crate::search::reach::Reach;
 use crate::suppress::Suppressed;
 
 /// Prints the report.
 pub(crate) fn print(failure: &Failure) {
+    announce(failure);
     eprintln!("{}", render(failure, style(), failure.file.as_deref()));
+}
+
+/// Tells `cargo raddle` of the failure's file.
+pub(crate) fn announce(failure: &Failure) {
+    if let Some(file) = &failure.file {
+        write_line(&format!("failure\t{}", file.display()));
+    }
 }
 
 /// Prints the report and fails the test, without the noise of a second panic message.
@@ -41,11 +52,29 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Tells `cargo raddle` what an exploration without failure has done.
+pub(crate) fn tell_passed(what: &str) {
+    write_line(&format!("passed\t{what}"));
+}
+
+/// Fails the test if one thread did everything: such an exploration checks nothing that an ordinary test does not.
+///
+/// # Panics
+/// If only one thread ever ran, unless the options allow that or the code is not instrumented. A search that is resumed may have no
+/// execution left to make.
+pub(crate) fn check_threads(options: &Options, reach: Reach) {
+    assert!(
+        reach.threads != 1 || options.allow_one_thread || !GLOBAL.instrumented.get(),
+        "raddle: only one thread ever ran, so there was nothing to interleave; spawn threads inside of the closure, or allow this with \
+         `Explorer::allow_one_thread` or `--allow-one-thread on`"
+    );
+}
+
 /// Warns once if the closure cannot be explored in full: without instrumentation, or beside other tests in the process.
-pub(crate) fn warn_of_limits(owned: bool) {
+pub(crate) fn warn_of_limits(instrumented: bool, owned: bool) {
     static INSTRUMENTED: Once = Once::new();
     static OWNED: Once = Once::new();
-    if !GLOBAL.instrumented.get() {
+    if !instrumented {
         INSTRUMENTED.call_once(|| {
             say(
                 "raddle: this test was built without instrumentation: only threads, blocking, sleeping and yielding are \

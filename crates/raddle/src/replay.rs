@@ -5,27 +5,30 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use raddle_engine::execution::Backend;
+use raddle_engine::platform::debugger::Shared;
 use raddle_engine::strategy::Scripted;
-use raddle_engine::trace::Trace;
+use raddle_engine::trace::{Namer, NoObserver, Observer, Trace};
 use raddle_engine::{Config, Judge, Outcome, Schedule, Search};
 use raddle_options::{list, paths};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind, render};
 
+use crate::alternatives;
 use crate::build;
 use crate::explain::{self, explain};
 use crate::options::{Allocation, Also, Memory, is_on};
 use crate::output::style;
-use crate::search::attempt::TRACE_LIMIT;
-use crate::search::classifier::{classifier, namer};
-use crate::search::reproduce::{self, Identity, around, reproduces};
+use crate::search::attempt::{TRACE_LIMIT, record};
+use crate::search::classifier::classifier;
+use crate::search::reproduce::{self, Identity, around, reproduces, steps};
+use crate::search::snapshots::Snapshots;
 use crate::suppress::{Suppressed, suppress};
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
-const PASSED: i32 = 0;
+pub(crate) const PASSED: i32 = 0;
 const REPRODUCED: i32 = 1;
-const REFUSED: i32 = 2;
-const DIVERGED: i32 = 3;
+pub(crate) const REFUSED: i32 = 2;
+pub(crate) const DIVERGED: i32 = 3;
 
 /// A failure that is to be replayed.
 pub(crate) struct Request {
@@ -105,6 +108,9 @@ pub(crate) fn replay(
             ),
         );
     }
+    if is_on("RADDLE_ALTERNATIVES") {
+        alternatives::find(request, config, suppressed, run, judge, decorate);
+    }
     let schedule = reproduce::schedule(recorded);
     let mut search = Search::new(config, || Box::new(Scripted::new(Schedule::default())), classifier(config));
     search.suppress(|| suppress(suppressed, None));
@@ -117,7 +123,16 @@ pub(crate) fn replay(
         Backend::OsThreads => Trace::new(TRACE_LIMIT, 0),
     };
     let limit_time = recorded.kind == Kind::TimeLimit;
-    let (found, trace) = search.replay(&schedule, run, judge, trace, namer(), limit_time);
+    let (found, trace, snapshots) = match debugger() {
+        None => record(&mut search, &schedule, run, judge, trace, limit_time),
+        Some(shared) => {
+            search.debug(shared, limit_time);
+            // The debugger has the failure file, which has names and objects.
+            let witnesses = (Box::new(|_: &_, _| None) as Namer, Box::new(NoObserver) as Box<dyn Observer>);
+            let (found, trace) = search.replay(&schedule, run, judge, trace, witnesses, limit_time);
+            (found, trace, Snapshots::default())
+        }
+    };
     drop(search);
     if found.outcome == Outcome::Passed {
         end(PASSED, "the replay passed: this build does not fail under the recorded schedule");
@@ -129,7 +144,7 @@ pub(crate) fn replay(
         };
         end(DIVERGED, &diverged(recorded, choice, &trace));
     }
-    let mut failure = explain(&found, &trace, program.as_ref(), build::test_name(at));
+    let mut failure = explain(&found, &trace, snapshots, program.as_ref(), build::test_name(at));
     decorate(&mut failure);
     failure.found_by = recorded.found_by.clone();
     failure.file = Some(request.path.clone());
@@ -141,6 +156,13 @@ pub(crate) fn replay(
     end(DIVERGED, &format!("{text}\n{}", diverged(recorded, choice, &trace)))
 }
 
+/// What is shared with the debugger, by the file that `RADDLE_DEBUGGER` names, if `cargo raddle debug` goes through the execution.
+fn debugger() -> Option<Shared> {
+    let path = std::env::var("RADDLE_DEBUGGER").ok()?;
+    let shared = Shared::open(&path);
+    Some(shared.unwrap_or_else(|| end(REFUSED, &format!("error: {path} is not the file of a debugger"))))
+}
+
 /// The number of choices that a replay has in common with the recorded execution.
 fn common_choices(threads: &[u16], recorded: &Failure) -> usize {
     threads.iter().zip(&recorded.schedule.0).take_while(|(now, then)| now == then).count()
@@ -148,12 +170,13 @@ fn common_choices(threads: &[u16], recorded: &Failure) -> usize {
 
 /// The message for a replay that parted from the recorded execution.
 fn diverged(recorded: &Failure, choice: usize, trace: &Trace) -> String {
-    let kept = &recorded.trace.events;
+    let (kept, now) = (recorded.trace.events.iter(), steps(trace));
+    let kept: Vec<_> = kept.filter(|event| !event.is_plain_write()).collect();
     let parted = kept
         .iter()
-        .zip(&trace.events)
+        .zip(&now)
         .position(|(old, new)| old.thread != u32::from(new.thread))
-        .unwrap_or(kept.len().min(trace.events.len()));
+        .unwrap_or(kept.len().min(now.len()));
     let from = parted.saturating_sub(3);
     let old: Vec<String> =
         kept[from..].iter().take(6).map(|event| format!("  T{} {:?}", event.thread, event.action)).collect();
@@ -161,11 +184,12 @@ fn diverged(recorded: &Failure, choice: usize, trace: &Trace) -> String {
         "error: the replay parted from the recorded execution (at choice {choice}, event {parted}): the program behaves \
          differently now, or is not deterministic.\nrecorded:\n{}\nnow:\n{}",
         old.join("\n"),
-        around(&trace.events, parted)
+        around(&now, parted)
     )
 }
 
-fn end(code: i32, text: &str) -> ! {
+/// Prints a text and ends the process.
+pub(crate) fn end(code: i32, text: &str) -> ! {
     eprintln!("{text}");
     std::process::exit(code)
 }

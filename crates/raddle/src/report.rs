@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::search::reach::Reach;
 use crate::search::summary::SearchSummary;
 use crate::suppress::Suppressed;
 
@@ -41,6 +42,8 @@ pub struct Report<T> {
     pub seed: u64,
     /// The searches that [`Strategy::Auto`](crate::Strategy::Auto) chose, in order; none for other strategies.
     pub searches: Vec<SearchSummary>,
+    /// What was reached of the code.
+    pub reach: Reach,
     /// What was asked not to be reported, and how often it was seen.
     pub suppressed: Vec<Suppressed>,
 }

@@ -1,4 +1,4 @@
-//! Failures that are not reported, by their kind and by the functions that they are in.
+//! Suppressions: known failures that are not reported, named by kind and function.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,18 +10,18 @@ use raddle_report::Kind;
 
 use crate::explain::kind;
 
-/// Failures that are known and not reported: what was asked for, and how often it was seen.
+/// A suppression, and the number of failures that it suppressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Suppressed {
-    /// Their kind.
+    /// The kind of the failures.
     pub kind: Kind,
-    /// The functions that they are in: a path, in which `*` stands for any text.
+    /// The functions in which they occur: a path in which `*` stands for any text.
     pub functions: String,
-    /// Why they are not reported. Empty where nobody said.
+    /// The reason for the suppression; may be empty.
     pub reason: String,
-    /// How many executions would have failed, those included that only estimate the search; of data races, in how many places of the
-    /// code. What other processes saw is not counted.
+    /// The number of executions that would have failed, including those that estimate the size of the search; for data races, the
+    /// number of pairs of code locations. Other processes are not counted.
     pub count: u64,
 }
 
@@ -39,10 +39,10 @@ impl std::fmt::Display for Suppressed {
     }
 }
 
-/// How often each was seen.
+/// The number of suppressed failures, by suppression.
 pub(crate) type Counts = Rc<[Cell<u64>]>;
 
-/// Decides which failures of executions are not reported. Made when memory is the engine's.
+/// The filter of failures of executions. Constructed while allocations belong to the engine.
 pub(crate) struct Suppressions {
     program: Option<Program>,
     all: Vec<Suppressed>,
@@ -55,12 +55,12 @@ impl Suppressions {
         Suppressions { program: Program::current().ok(), all: all.to_vec(), counts }
     }
 
-    /// Whether there is anything but data races, which are left out where they are found.
+    /// Whether a suppression concerns anything but data races, which the race detector filters itself.
     pub(crate) fn need_stacks(all: &[Suppressed]) -> bool {
         all.iter().any(|suppressed| suppressed.kind != Kind::DataRace)
     }
 
-    /// Whether executions ended that count as passed.
+    /// Whether a failing execution counted as passed.
     pub(crate) fn have_ended_executions(&self) -> bool {
         let ended = |(suppressed, count): (&Suppressed, &Cell<u64>)| {
             suppressed.kind != Kind::DataRace && count.get() > 0
@@ -68,8 +68,8 @@ impl Suppressions {
         self.all.iter().zip(&*self.counts).any(ended)
     }
 
-    /// Whether an execution that ended like this counts as one that passed. Of threads that are left, each has to be in a function that
-    /// is named; else it is enough that one is.
+    /// Whether an execution with this outcome counts as passed. Of a thread leak, each leaked thread must be in a named function; of
+    /// other failures, one thread must be.
     pub(crate) fn cover(&self, outcome: &Outcome, ended: &EndedExecution<'_>) -> bool {
         let Some(kind) = kind(outcome) else { return false };
         let of_kind = |suppressed: &&(usize, &Suppressed)| suppressed.1.kind == kind;
@@ -97,14 +97,13 @@ impl Suppressions {
     }
 }
 
-/// Functions that access memory without order on purpose, in crates that many depend on, and that the compiler takes care of
-/// all the same.
+/// Functions of widely used crates that race on purpose, and that are compiled as their authors expect.
 const KNOWN: [&str; 1] = [
-    // Reads that may be torn, and are thrown away if the lock's stamp has changed.
+    // Torn reads of a sequence lock, which are discarded if the stamp has changed.
     "crossbeam_utils::atomic::atomic_cell::AtomicCell<*>::load",
 ];
 
-/// Says which races are not to be reported: those in functions that are named. Counts them.
+/// The filter of data races: suppresses and counts races in named functions.
 pub(crate) fn suppress(all: &[Suppressed], counts: Option<Counts>) -> Suppress {
     let program = Program::current().ok();
     let races = all.iter().enumerate().filter(|(_, suppressed)| suppressed.kind == Kind::DataRace);
@@ -113,7 +112,7 @@ pub(crate) fn suppress(all: &[Suppressed], counts: Option<Counts>) -> Suppress {
         races.map(|(index, suppressed)| (Some(index), suppressed.functions.clone())).chain(known).collect();
     Box::new(move |calls| {
         let Some(program) = &program else { return false };
-        // The compiler turned one atomic operation into a loop, which begins with a read that is not atomic.
+        // The compiler expanded an atomic operation into a loop that begins with a plain read.
         if calls.first().is_some_and(|&call| matches!(program.classify(call as u64), Site::ExpandedRmw(_))) {
             return true;
         }
@@ -128,7 +127,7 @@ pub(crate) fn suppress(all: &[Suppressed], counts: Option<Counts>) -> Suppress {
     })
 }
 
-/// Whether a text is what a pattern describes, in which `*` stands for any text.
+/// Whether a text matches a pattern in which `*` stands for any text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

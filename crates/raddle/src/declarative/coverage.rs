@@ -6,6 +6,7 @@ use std::time::Duration;
 use raddle_check::Contract;
 
 use crate::options::{Allocation, Memory};
+use crate::search::reach::Reach;
 use crate::search::summary::SearchSummary;
 
 /// What was tried, and that nothing failed.
@@ -20,6 +21,8 @@ pub struct Coverage {
     pub seed: u64,
     /// What the executions kept.
     pub contract: Contract,
+    /// What model checking reached of the code.
+    pub reach: Reach,
 }
 
 /// What was tried of one scenario.
@@ -116,7 +119,8 @@ impl Display for ScenarioCoverage {
 impl Display for Coverage {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         if let ([covered], 0) = (&self.scenarios[..], self.stress()) {
-            return write!(f, "{covered}; seed {}, {:.1} s", self.seed, self.elapsed.as_secs_f64());
+            write!(f, "{covered}")?;
+            return self.end(f);
         }
         let (scenarios, complete) = (self.scenarios.len(), self.complete());
         write!(f, "{scenarios} scenario{}", plural(scenarios))?;
@@ -133,6 +137,16 @@ impl Display for Coverage {
         }
         if self.stress() > 0 {
             write!(f, "; {} on real threads", self.stress())?;
+        }
+        self.end(f)
+    }
+}
+
+impl Coverage {
+    /// The end of the line: what was reached, and how to get there again.
+    fn end(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        if self.executions() > 0 {
+            write!(f, "; {}", self.reach)?;
         }
         write!(f, "; seed {}, {:.1} s", self.seed, self.elapsed.as_secs_f64())
     }

@@ -1,4 +1,4 @@
-//! What an execution of a plan did: its steps in the order in which they began and ended.
+//! The log of an execution of a plan: its steps in the order of their beginnings and ends.
 
 use super::value::Answer;
 
@@ -7,81 +7,82 @@ use super::value::Answer;
 pub(crate) enum Step {
     /// The call itself.
     Request,
-    /// It goes on after it was suspended.
+    /// A poll of a suspended future.
     FollowUp,
-    /// It is given up.
+    /// The cancellation of the call.
     Cancel,
 }
 
-/// Something that was noted.
+/// An entry of the log, with the number of its call.
 pub(crate) enum Note {
     Begun(usize, Step),
     Ended(usize, Answer),
 }
 
-/// Notes in the order in which they were made.
+/// The log of an execution.
 #[derive(Default)]
 pub(crate) struct Log {
+    /// The entries in the order in which they were made.
     pub(crate) notes: Vec<Note>,
-    /// The event that each note is about, if it is one.
+    /// The event of each note, if an event stands for the note.
     pub(crate) events: Vec<Option<u32>>,
-    /// What the thread of each note had seen of all threads by then, if the engine keeps count: so many numbers a note.
+    /// The vector clock of each note's thread, if the engine keeps clocks: one number per thread of the plan for each note.
     pub(crate) clocks: Vec<u32>,
-    /// The numbers that the engine gave to the threads of the plan, of which the first one makes the init and the post part. None
-    /// where nobody keeps count.
+    /// The engine's numbers of the threads of the plan. The first thread runs the init and the post part. Empty if the engine keeps no
+    /// clocks.
     pub(crate) threads: Vec<u16>,
-    /// Which of these threads made each note.
+    /// The thread of each note: an index into `threads`.
     pub(crate) makers: Vec<usize>,
-    /// What the validation said when it panicked.
+    /// The message of a validation that panicked.
     pub(crate) invalid: Option<String>,
-    /// What was said by a panic that is no result: of the object's making, or of its end.
+    /// The message of a panic that is no result: in the constructor or destructor of the object.
     pub(crate) broken: Option<String>,
-    /// The most events between two operations that completed one after the other.
+    /// The greatest number of events between two consecutive completions of operations.
     pub(crate) longest_gap: u64,
-    /// The events by the time the last one did.
+    /// The number of events at the last completion.
     pub(crate) last_completion: u64,
 }
 
-/// The clocks of more threads are not kept.
+/// The greatest number of threads whose clocks are kept.
 pub(crate) const MOST_THREADS: usize = 16;
 
-/// How far a call had come.
+/// The progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It was not called.
+    /// The call has not begun.
     NotBegun,
-    /// It is within a step.
+    /// A step of the call runs.
     Within,
-    /// It waits to be woken.
+    /// The future of the call is suspended.
     Suspended,
-    /// It is over.
+    /// The call has ended.
     Done,
 }
 
 impl Log {
-    /// Room for so many notes, and for what so many threads have seen of each other.
+    /// An empty log with room for `notes` notes and the clocks of `threads` threads.
     pub(crate) fn with_capacity(notes: usize, threads: usize) -> Log {
-        // What grew in the middle of an execution would take memory from whichever thread made it grow, and so change where
-        // what that allocates later comes to lie.
+        // A log that grows during an execution would take memory from the thread that makes it grow, and so change the addresses of
+        // the thread's later allocations.
         let clocks = if threads > 0 { notes } else { 0 };
         Log {
             notes: Vec::with_capacity(notes),
             events: Vec::with_capacity(notes),
             clocks: Vec::with_capacity(clocks * threads.min(MOST_THREADS)),
-            // No thread has this number before it makes its first note.
+            // The number of a thread that has made no note yet.
             threads: vec![u16::MAX; threads],
             makers: Vec::with_capacity(clocks),
             ..Log::default()
         }
     }
 
-    /// Puts the notes of the parallel part in the order of what they are about, given when each event was. They were made in
-    /// another one if the execution followed a graph.
+    /// Sorts the notes of the parallel part by the moments of their events. A graph-driven execution makes notes in another
+    /// order.
     pub(crate) fn put_in_order(&mut self, moments: &[u32]) {
         let Some(first) = self.events.iter().position(Option::is_some) else { return };
         let at = |event: Option<u32>| event.map_or(u32::MAX, |event| moments[event as usize]);
         for mut place in first..self.notes.len() {
-            // Few, and most of them are in order.
+            // Insertion sort: there are few notes, and most are in order.
             while place > first && at(self.events[place - 1]) > at(self.events[place]) {
                 self.notes.swap(place - 1, place);
                 self.events.swap(place - 1, place);
@@ -90,7 +91,7 @@ impl Log {
         }
     }
 
-    /// Whether what one note tells happened before what the other does, if that is known.
+    /// Whether one note happened before another, if clocks are kept.
     pub(crate) fn happened_before(&self, first: usize, second: usize) -> Option<bool> {
         let maker = *self.makers.get(first)?;
         if maker == *self.makers.get(second)? {
@@ -100,13 +101,13 @@ impl Log {
         Some(of(first)? <= of(second)?)
     }
 
-    /// An operation of the parallel part has completed, after this many events of the execution.
+    /// Records the completion of an operation of the parallel part, after `events` events of the execution.
     pub(crate) fn completed(&mut self, events: u64) {
         self.longest_gap = self.longest_gap.max(events - self.last_completion);
         self.last_completion = events;
     }
 
-    /// How far each of `calls` calls had come.
+    /// The progress of each of `calls` calls.
     pub(crate) fn progress(&self, calls: usize) -> Vec<Progress> {
         let mut progress = vec![Progress::NotBegun; calls];
         for note in &self.notes {
@@ -119,7 +120,7 @@ impl Log {
         progress
     }
 
-    /// What each of `calls` calls came to in the end, printed; none for those that did not.
+    /// The printed result of each of `calls` calls; none for calls without a result.
     pub(crate) fn results(&self, calls: usize) -> Vec<Option<String>> {
         let mut results = vec![None; calls];
         for note in &self.notes {

@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use raddle_engine::happens_before::Model;
 use raddle_engine::{Config, Discarded, EndedExecution, Outcome};
 use raddle_report::Kind;
+use raddle_stress::quietly;
 
 use super::encode::Order;
 use super::history::{Log, Progress};
-use super::quiet::quietly;
 use super::scenario::Plan;
 use super::subject::Subject;
 use super::verify::{Verdict, Verification};

@@ -155,7 +155,8 @@ impl<'d> Machine<'d> {
         }
         drop(attempt);
         let test = build::test_name(self.exploration.at);
-        let mut failure = explain(&replay.found, &replay.trace, Program::current().ok().as_ref(), test);
+        let program = Program::current().ok();
+        let mut failure = explain(&replay.found, &replay.trace, replay.snapshots, program.as_ref(), test);
         failure.found_by = self.exploration.found_by(&failing.options, failing.found.execution);
         let (complaint, observed) = (judge.complaint.borrow(), observed.borrow());
         decorate(&mut failure, self.subject, plan, complaint.as_ref(), observed.as_ref());

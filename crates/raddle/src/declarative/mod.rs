@@ -21,13 +21,14 @@ mod judge;
 mod machine;
 mod minimise;
 mod mistakes;
+mod mode;
 mod model;
 mod operation;
 mod perform;
 mod persist;
-mod quiet;
 mod real_time_orders;
 mod reasons;
+mod refinement;
 mod report;
 mod runner;
 mod scenario;
@@ -43,8 +44,11 @@ mod verify;
 
 pub use calls::Arguments;
 pub use coverage::{Coverage, ScenarioCoverage};
+pub use mode::Mode;
 pub use operation::Operation;
+#[cfg(fuzzing)]
+pub use persist::fuzz_regressions;
 pub use scenario::{Call, Earlier, Scenario, call};
 pub use spec::Spec;
-pub use test::{Mode, Test};
+pub use test::Test;
 pub use test_definition::TestDefinition;

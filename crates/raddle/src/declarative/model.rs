@@ -1,4 +1,4 @@
-//! The specification as `raddle-check` wants it: states, calls and results are numbers.
+//! The model that `raddle-check` verifies against: the specification with states, calls and results as numbers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,22 +17,22 @@ use super::value::{Answer, Args, ErasedValue, Value};
 pub(crate) enum Input {
     /// A step of the call.
     Step { call: CallId, ticket: Ticket, step: Step },
-    /// The second half of a step of a future: what was suspended goes on. Nothing happens if it was not suspended.
+    /// The second half of a step of a future: a suspended future resumes. No effect on a future that is not suspended.
     Rest { call: CallId, ticket: Ticket },
-    /// Nothing can happen any more, and these calls wait: those with a request behind them (true) and those without.
+    /// The end of the execution with these calls waiting: true for calls whose request has taken effect.
     AtRest(Box<[(CallId, Ticket, bool)]>),
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Output {
-    /// It returned, or panicked.
+    /// The step returned or panicked.
     Result(ResultId),
-    /// It returned this, at once or in the second half of the step.
+    /// The step returned this result, in its first or second half.
     Eventually(ResultId),
     Suspended,
     Cancelled,
-    /// As it should be.
+    /// The expected result, whichever it is.
     AtRest,
 }
 
@@ -40,7 +40,7 @@ pub(crate) type CallId = u32;
 pub(crate) type ResultId = u32;
 type StateId = u32;
 
-/// A state of the specification, and the steps that have ended with their first half.
+/// A state of the specification, and the steps whose second half is still to come.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Position {
     state: StateId,
@@ -79,12 +79,12 @@ struct Tables {
     calls: Vec<KnownCall>,
     call_ids: HashMap<(usize, Origin), CallId>,
     states: Vec<Rc<dyn State>>,
-    /// What a step may come to, and the state after it.
+    /// The possible results of a step in a state, each with the next state.
     steps: HashMap<(StateId, Act, CallId, Ticket), Answers>,
     results: Results,
 }
 
-/// All that a step may come to, each with the state after it.
+/// The possible results of a step, each with the next state.
 type Answers = Rc<[(Seen, StateId)]>;
 
 struct KnownCall {
@@ -94,7 +94,7 @@ struct KnownCall {
 
 /// An answer of the specification.
 enum Seen {
-    /// The value, if it has one, and its number.
+    /// The value, if there is one, and its number.
     Result(Option<Rc<Value>>, ResultId),
     Suspended,
     Cancelled,
@@ -111,10 +111,10 @@ struct Results {
     live: Vec<(ResultId, *const dyn ErasedValue)>,
 }
 
-/// With how many expected values a result is compared before it is printed.
+/// The number of expected values that a result is compared with before it is printed.
 const FEW: usize = 32;
 
-/// Of how many states each new one is compared with: those that came last. Missing one costs time, nothing else.
+/// The number of latest states that a new state is compared with. An equal state that is missed costs time only.
 const COMPARED: usize = 1 << 10;
 
 impl<'d> ObjectModel<'d> {
@@ -122,7 +122,7 @@ impl<'d> ObjectModel<'d> {
         ObjectModel { subject, spec, tables: Rc::default() }
     }
 
-    /// The number of a call. Its arguments are copied: the model may outlive the execution.
+    /// The number of a call. The arguments are copied, because the model may outlive the execution.
     pub(crate) fn call(&self, invocation: &Invocation) -> CallId {
         let tables = &mut *self.tables.borrow_mut();
         let key = (invocation.operation, invocation.origin.clone());
@@ -148,12 +148,12 @@ impl<'d> ObjectModel<'d> {
         }
     }
 
-    /// Forgets the values of the last execution, which are gone.
+    /// Forgets the values of the last execution, whose memory is freed.
     pub(crate) fn forget_values(&self) {
         self.tables.borrow_mut().results.live.clear();
     }
 
-    /// How much has been seen.
+    /// The number of states and results so far.
     pub(crate) fn size(&self) -> usize {
         let tables = self.tables.borrow();
         tables.states.len() + tables.steps.len() + tables.results.texts.len()
@@ -164,7 +164,7 @@ impl<'d> ObjectModel<'d> {
         self.tables.borrow().states.first().is_some_and(|state| state.is_comparable())
     }
 
-    /// What a step would come to in this state, printed.
+    /// The printed result that a step would have in a state.
     pub(crate) fn expected(&self, position: &Position, input: &Input) -> Vec<String> {
         let (act, call, ticket) = match *input {
             Input::Step { call, ticket, step } => (act(step), call, ticket),
@@ -195,7 +195,7 @@ impl<'d> ObjectModel<'d> {
             (Rc::clone(&tables.states[from as usize]), call.operation, Args::clone(&call.args))
         };
         let called = Called { operation, args: &args, ticket };
-        // The specification may be the object itself, and is run without holding on to anything.
+        // The specification may be the object under test, so no table is borrowed while it runs.
         let answers = self.spec.step(self.subject, &*state, act, called);
         let tables = &mut *self.tables.borrow_mut();
         let seen = answers.into_iter().map(|(answer, next)| {
@@ -207,14 +207,14 @@ impl<'d> ObjectModel<'d> {
         seen
     }
 
-    /// Whether the step is done as soon as it is tried.
+    /// Whether the step ends with its first half.
     fn stays_suspended(&self, state: StateId, (call, ticket, requested): (CallId, Ticket, bool)) -> bool {
         let act = if requested { Act::FollowUp } else { Act::Request };
         let answers = self.answers(state, act, call, ticket);
         answers.iter().all(|(seen, _)| matches!(seen, Seen::Suspended))
     }
 
-    /// Where a step may lead.
+    /// The positions after a step.
     fn take(
         &self,
         from: &Position,
@@ -231,7 +231,7 @@ impl<'d> ObjectModel<'d> {
                 _ => from.at(*next),
             })
             .collect();
-        // A future may wait for no good reason, as long as it does not do so for ever.
+        // A future may be suspended although it could complete, as long as it is not suspended for ever.
         let waits = output == Some(Output::Suspended) && step != Step::Cancel && self.is_future(call);
         if waits && next.is_empty() && !answers.is_empty() {
             match step {
@@ -245,7 +245,7 @@ impl<'d> ObjectModel<'d> {
         next
     }
 
-    /// Where the second half of a step may lead.
+    /// The positions after the second half of a step.
     fn go_on(&self, from: &Position, call: CallId, ticket: Ticket, output: Option<Output>) -> Vec<Position> {
         if let Some(settled) = from.unsettle(ticket) {
             return vec![settled];
@@ -255,7 +255,7 @@ impl<'d> ObjectModel<'d> {
         fitting.map(|(_, next)| from.at(*next)).collect()
     }
 
-    /// Whether the call is one of a future.
+    /// Whether the operation of the call is a future.
     pub(crate) fn is_future(&self, call: CallId) -> bool {
         let operation = self.tables.borrow().calls[call as usize].operation;
         self.subject.operations[operation].is_future()
@@ -287,7 +287,7 @@ fn act(step: Step) -> Act {
 fn intern(states: &mut Vec<Rc<dyn State>>, state: Box<dyn State>) -> StateId {
     if state.is_comparable() {
         let recent = states.len().saturating_sub(COMPARED);
-        // The state before any operation is where most things begin.
+        // Most searches begin with the initial state.
         let candidates = (recent..states.len()).rev().chain((recent > 0).then_some(0));
         if let Some(known) = candidates.into_iter().find(|&known| states[known].same(&*state)) {
             return known as StateId;
@@ -309,7 +309,7 @@ impl Results {
 
     /// The number of a value of the execution that is being verified.
     fn seen(&mut self, operation: usize, value: &dyn ErasedValue) -> ResultId {
-        // Comparing is faster than printing, and most values are among the first that were expected.
+        // Comparing is faster than printing, and most values equal one of the first expected values.
         if let Some(id) = self.find(operation, value, FEW) {
             return id;
         }
@@ -355,15 +355,15 @@ impl Results {
 
     fn equals_live(&self, value: &dyn ErasedValue, seen: ResultId) -> bool {
         self.live.iter().any(|&(id, live)| {
-            // SAFETY: the execution whose value it is is being verified, and its memory is whole.
+            // SAFETY: the value belongs to the execution that is verified now, whose memory is intact.
             id == seen && unsafe { &*live }.same(value)
         })
     }
 }
 
-/// The list of live values is cleared before they are gone.
+/// Extends the lifetime of a value of the execution. The list of such values is cleared before the execution's memory is.
 fn without_lifetime(value: &dyn ErasedValue) -> *const dyn ErasedValue {
-    // SAFETY: only the lifetime is left out.
+    // SAFETY: only the lifetime changes.
     unsafe { std::mem::transmute::<*const (dyn ErasedValue + '_), *const (dyn ErasedValue + 'static)>(value) }
 }
 
@@ -407,7 +407,7 @@ impl Model for ObjectModel<'_> {
     fn is_relaxed(&self, input: &Input) -> bool {
         let (Input::Step { call, .. } | Input::Rest { call, .. }) = input else { return false };
         let operation = self.tables.borrow().calls[*call as usize].operation;
-        // Where no operation is marked, all are meant.
+        // No mark means all operations.
         let operations = &self.subject.operations;
         operations[operation].relaxed || operations.iter().all(|operation| !operation.relaxed)
     }

@@ -57,6 +57,16 @@ pub(crate) fn plan(subject: &Subject, scenario: &failure::Scenario, given: &[Inv
     })
 }
 
+/// The plans of a test in the text of a regressions file, the last one first. Lines that are no scenario, or no scenario of this test
+/// any more, are passed over.
+fn plans(text: &str, test: &str, subject: &Subject, given: &[Invocation]) -> Vec<Plan> {
+    let mine = text.lines().rev().filter_map(|line| {
+        let (name, json) = line.split_once(' ')?;
+        (name == test).then_some(json)
+    });
+    mine.filter_map(|json| plan(subject, &serde_json::from_str(json).ok()?, given)).collect()
+}
+
 /// The file with the scenarios of the tests in one source file.
 pub(crate) struct Regressions {
     path: PathBuf,
@@ -78,11 +88,7 @@ impl Regressions {
     /// The scenarios that failed before, the last one first.
     pub(crate) fn read(&self, subject: &Subject, given: &[Invocation]) -> Vec<Plan> {
         let text = fs::read_to_string(&self.path).unwrap_or_default();
-        let mine = text.lines().rev().filter_map(|line| {
-            let (test, json) = line.split_once(' ')?;
-            (test == self.test).then_some(json)
-        });
-        mine.filter_map(|json| plan(subject, &serde_json::from_str(json).ok()?, given)).collect()
+        plans(&text, &self.test, subject, given)
     }
 
     /// Keeps a scenario, unless it is there.
@@ -115,5 +121,57 @@ fn strip(json: &mut Json) {
         }
         Json::Array(items) => items.iter_mut().for_each(strip),
         _ => {}
+    }
+}
+
+/// Reads a regressions file of a test of a counter: for fuzzers, and for the corpus that they left.
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(not(fuzzing), allow(unreachable_pub, reason = "only fuzzers are other crates"))]
+pub fn fuzz_regressions(data: &[u8]) {
+    use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+
+    use super::operation::Operation;
+    use super::subject::anchor;
+
+    let add = Operation::new("add", |counter: &AtomicI32, amount: i32| counter.fetch_add(amount, SeqCst));
+    let choose = Operation::new("choose", |_: &AtomicI32, from: (Option<char>, Vec<u8>)| from);
+    let get = Operation::new("get", |counter: &AtomicI32| counter.load(SeqCst));
+    let subject = Subject {
+        make: Box::new(|| Box::new(AtomicI32::new(0))),
+        anchor: anchor::<AtomicI32>,
+        operations: vec![add.erased, choose.erased, get.erased],
+        setup: None,
+        validate: None,
+        teardown: None,
+    };
+    let text = String::from_utf8_lossy(data);
+    for plan in plans(&text, "test", &subject, &[]) {
+        for call in plan.calls() {
+            call.text(&subject);
+            recipe(&subject, call);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corpus() -> impl Iterator<Item = Vec<u8>> {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suite/fuzz/corpus/regressions");
+        let files = fs::read_dir(directory).expect("a corpus").map(|file| file.expect("an entry").path());
+        files.map(|file| fs::read(file).expect("a file"))
+    }
+
+    #[test]
+    fn the_corpus_of_the_fuzzer_is_read() {
+        assert!(corpus().inspect(|data| fuzz_regressions(data)).count() > 0);
+    }
+
+    #[test]
+    fn files_that_are_cut_off_are_read() {
+        for data in corpus() {
+            (0..data.len()).for_each(|end| fuzz_regressions(&data[..end]));
+        }
     }
 }

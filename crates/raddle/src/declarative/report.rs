@@ -85,6 +85,9 @@ pub(crate) fn describe_stressed(
         reasons: found.reasons.clone(),
         fault: None,
         trace: failure::Trace::default(),
+        objects: None,
+        point_of_no_return: None,
+        nearest_pass: None,
         file: None,
     }
 }

@@ -6,9 +6,11 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use raddle_check::Contract;
+use raddle_engine::SearchReport;
 use raddle_engine::exploration::{Effort, turn};
 use raddle_engine::platform::global::GLOBAL;
 use raddle_report::{Failure, Kind};
+use raddle_stress::quietly;
 
 use super::coverage::{Coverage, ScenarioCoverage};
 use super::generation::{Generation, Size};
@@ -16,21 +18,22 @@ use super::judge::Demands;
 use super::machine::{FailingExecution, Machine, with_effort};
 use super::minimise::minimise;
 use super::mistakes;
+use super::mode::Mode;
 use super::persist::{self, Regressions};
-use super::quiet::quietly;
 use super::report::describe_stressed;
 use super::scenario::{Plan, Scenario};
 use super::spec::Specification;
 use super::stress::{self, StressFailure, Stressed};
 use super::subject::Subject;
-use super::test::Mode;
 use super::verify::Verification;
 use crate::Explorer;
-use crate::options::{Memory, Strategy};
-use crate::output::say;
+use crate::explored;
+use crate::options::{AUTO_BUDGET, COUNTED_BUDGET, Memory, Options, Strategy};
+use crate::output::{say, tell_passed};
 use crate::search::config::override_by_environment;
 use crate::search::exploration::Exploration;
-use crate::{build, replay};
+use crate::search::reach::{Reach, send_coverage};
+use crate::{build, expected, replay};
 
 /// The definition of a test.
 pub(crate) struct Definition {
@@ -74,7 +77,7 @@ pub(crate) fn run(
         "raddle: strategy `exhaustive` cannot tell whether operations wait for each other: use `bounded` with `obstruction_free` and \
          `lock_free`"
     );
-    if !GLOBAL.instrumented.get() && definition.mode != Mode::Stress {
+    if definition.mode != Mode::Stress && !explored::is_instrumented(&options) {
         say_stress_only();
     }
     let subject = &definition.subject;
@@ -87,7 +90,7 @@ pub(crate) fn run(
         demands: definition.demands,
         exploration: Exploration::begin(at, None),
         verification: RefCell::new(verification),
-        options,
+        options: options.clone(),
     };
     let given: Vec<_> = custom.iter().flat_map(Plan::calls).cloned().collect();
     if let Some(request) = replay::requested()
@@ -104,11 +107,25 @@ pub(crate) fn run(
         stressed: Verification::new(subject, &*spec, definition.contract),
         stuck: false,
         begin: Instant::now(),
+        limit: time_limit(&definition, &options),
+        steps: 0,
     };
     let known = regressions.as_ref().filter(|_| keep).map(|file| file.read(subject, &given));
     let result = runner.run(known.unwrap_or_default(), custom);
-    if let (Ok(coverage), Strategy::Auto) = (&result, &runner.machine.options.strategy) {
-        println!("raddle: {coverage}");
+    if let Ok(coverage) = &result {
+        let all = coverage.complete() == coverage.scenarios.len();
+        let report = SearchReport {
+            executions: coverage.executions(),
+            steps: runner.steps,
+            complete: all,
+            ..SearchReport::default()
+        };
+        expected::check(coverage.executions() + coverage.stress());
+        send_coverage(at, &report);
+        tell_passed(&coverage.to_string());
+        if runner.machine.options.strategy == Strategy::Auto {
+            println!("raddle: {coverage}");
+        }
     }
     if let (Err(failure), true, Some(file)) = (&result, keep, &regressions)
         && let Some(scenario) = &failure.scenario
@@ -140,6 +157,12 @@ fn same_class(found: Kind, stressed: Kind) -> bool {
     }
 }
 
+/// The time for the whole test: what was asked for; else a little, or more for a number of scenarios that was asked for.
+fn time_limit(definition: &Definition, options: &Options) -> Duration {
+    let asked = definition.iterations.is_some() || !definition.scenarios.is_empty();
+    options.budget.unwrap_or(if asked { COUNTED_BUDGET } else { AUTO_BUDGET })
+}
+
 struct Runner<'d> {
     definition: &'d Definition,
     machine: Machine<'d>,
@@ -148,6 +171,9 @@ struct Runner<'d> {
     /// Whether threads are left that never end.
     stuck: bool,
     begin: Instant,
+    limit: Duration,
+    /// Events of all executions by model checking.
+    steps: u64,
 }
 
 /// The time for which a scenario is stressed after model checking.
@@ -168,28 +194,37 @@ impl Runner<'_> {
         });
         let seed = self.machine.options.seed;
         let contract = self.definition.contract;
-        let mut coverage = Coverage { seed, contract, scenarios: Vec::new(), elapsed: Duration::ZERO };
+        let mut coverage = Coverage {
+            seed,
+            contract,
+            scenarios: Vec::new(),
+            elapsed: Duration::ZERO,
+            reach: Reach::default(),
+        };
+        raddle_engine::coverage::begin();
         let mut generation =
             Generation::new(&self.definition.subject, self.definition.size, iterations, seed);
         let mut plans = Vec::new();
-        for plan in known.into_iter().chain(custom) {
+        let given: Vec<Plan> = known.into_iter().chain(custom).collect();
+        let mut left = given.len().saturating_add(iterations);
+        for plan in given {
             if !generation.has_seen(&plan) {
-                coverage.scenarios.push(self.cover(&plan)?);
+                coverage.scenarios.push(self.cover(&plan, left)?);
                 plans.push(plan);
             }
+            left -= 1;
         }
-        for _ in 0..iterations {
+        for made in 0..iterations {
             // By itself, stress takes its time from each scenario; there is no point in more than that allows.
             let planned = ALONE * plans.len() as u32;
-            if self.is_out_of_time(true)
-                || !self.model_checks() && self.time_left().is_some_and(|left| left < planned)
-            {
+            if self.is_out_of_time(true) || !self.model_checks() && self.time_left() < planned {
                 break;
             }
             let Some(plan) = generation.next() else { break };
-            coverage.scenarios.push(self.cover(&plan)?);
+            coverage.scenarios.push(self.cover(&plan, iterations - made)?);
             plans.push(plan);
         }
+        coverage.reach = Reach::current();
         // Real threads leave traces in memory that virtual ones would see: they come last.
         for (covered, plan) in coverage.scenarios.iter_mut().zip(plans) {
             if self.stresses(&plan) && !self.is_out_of_time(false) {
@@ -206,18 +241,19 @@ impl Runner<'_> {
 
     /// Whether the budget is spent, or the part of it that model checking may take before stress follows.
     fn is_out_of_time(&self, model_checking: bool) -> bool {
-        let Some(budget) = self.machine.options.budget else { return false };
         let share = if model_checking && self.definition.mode == Mode::Both { 0.8 } else { 1.0 };
-        self.begin.elapsed() >= budget.mul_f64(share)
+        self.begin.elapsed() >= self.limit.mul_f64(share)
     }
 
-    fn time_left(&self) -> Option<Duration> {
-        self.machine.options.budget.map(|budget| budget.saturating_sub(self.begin.elapsed()))
+    fn time_left(&self) -> Duration {
+        self.limit.saturating_sub(self.begin.elapsed())
     }
 
-    /// Model checks a scenario.
-    fn cover(&mut self, plan: &Plan) -> Result<ScenarioCoverage, Box<Failure>> {
-        let effort = Effort { executions: self.definition.executions, time: self.time_left() };
+    /// Model checks a scenario, one of `left` that are still to come.
+    fn cover(&mut self, plan: &Plan, left: usize) -> Result<ScenarioCoverage, Box<Failure>> {
+        // A large scenario must not take the time of all others, most of which need little.
+        let time = self.time_left() / left.clamp(1, 32) as u32;
+        let effort = Effort { executions: self.definition.executions, time: Some(time) };
         let mut covered = ScenarioCoverage {
             scenario: plan.text(&self.definition.subject),
             executions: 0,
@@ -228,6 +264,7 @@ impl Runner<'_> {
         };
         if self.model_checks() {
             let searched = self.machine.search(plan, effort);
+            self.steps += searched.report.steps;
             covered.executions = searched.report.executions;
             covered.complete = searched.report.complete;
             covered.searches = searched.searches;
@@ -267,7 +304,7 @@ impl Runner<'_> {
             (true, false) => BESIDE,
             (false, _) => ALONE,
         };
-        let time = self.time_left().map_or(most, |left| left.min(most));
+        let time = self.time_left().min(most);
         Effort { executions: self.definition.executions, time: Some(time) }
     }
 

@@ -5,6 +5,10 @@ use std::fmt::{Debug, Formatter};
 use std::future::Future;
 use std::pin::Pin;
 
+use raddle_engine::execution::engine_of_virtual_thread;
+use raddle_engine::interface;
+use raddle_engine::trace::Introduced;
+
 use super::generate::Source;
 use super::operation::Type;
 use super::scenario::Earlier;
@@ -16,9 +20,21 @@ pub(crate) type Object = Box<dyn Any + Send + Sync>;
 /// A future of an operation.
 pub(crate) type Pending<'a> = Pin<Box<dyn Future<Output = Value> + 'a>>;
 
+/// A function by whose code address debug information finds a type: see [`anchor`].
+pub(crate) type Anchor = fn() -> &'static str;
+
+/// The anchor of a type. Debug information calls types otherwise than `type_name` does, but it knows the generic argument of the
+/// function at an address. The result makes each instance differ from all others, so that none are merged.
+#[inline(never)]
+pub(crate) fn anchor<T>() -> &'static str {
+    std::any::type_name::<T>()
+}
+
 /// What is tested.
 pub(crate) struct Subject {
     pub(crate) make: Box<dyn Fn() -> Object + Send + Sync>,
+    /// The anchor of the object's type.
+    pub(crate) anchor: Anchor,
     pub(crate) operations: Vec<Operation>,
     pub(crate) setup: Option<Look>,
     pub(crate) validate: Option<Look>,
@@ -31,10 +47,21 @@ impl Subject {
     /// A new object, set up.
     pub(crate) fn object(&self) -> Object {
         let object = (self.make)();
+        self.introduce(&object);
         if let Some(setup) = &self.setup {
             setup(&object);
         }
         object
+    }
+
+    /// Tells the report, if one is made, which object it is about.
+    fn introduce(&self, object: &Object) {
+        if let Some(engine) = engine_of_virtual_thread() {
+            let address = (&raw const **object).addr();
+            let introduced = Introduced { address, anchor: self.anchor as usize };
+            // SAFETY: the engine runs and this is a virtual thread.
+            unsafe { interface::introduce(engine, introduced) };
+        }
     }
 
     /// The operation of this name.

@@ -15,12 +15,14 @@ use super::coverage::Coverage;
 use super::generate::Arbitrary;
 use super::generation::Size;
 use super::judge::Demands;
+use super::mode::Mode;
 use super::operation::Operation;
+use super::refinement;
 use super::runner::{self, Definition};
 use super::scenario::Scenario;
 use super::spec::Spec;
 use super::spec::sequential::{Key, Sequential};
-use super::subject::{Look, Object, Subject};
+use super::subject::{Look, Object, Subject, anchor};
 use crate::Explorer;
 use crate::options::Strategy;
 use crate::output::fail;
@@ -43,24 +45,12 @@ pub struct Test<T> {
     object: std::marker::PhantomData<fn() -> T>,
 }
 
-/// How executions are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Mode {
-    /// On virtual threads and on real ones, where that makes sense.
-    #[default]
-    Both,
-    /// On virtual threads, whose interleavings are controlled.
-    ModelChecking,
-    /// On real threads, many times.
-    Stress,
-}
-
 impl<T: Send + Sync + 'static> Test<T> {
     /// A test whose executions each begin with a new object.
     pub fn new(object: impl Fn() -> T + Send + Sync + 'static) -> Test<T> {
         let subject = Subject {
             make: Box::new(move || Box::new(object())),
+            anchor: anchor::<T>,
             operations: Vec::new(),
             setup: None,
             validate: None,
@@ -242,7 +232,8 @@ impl<T: Send + Sync + 'static> Test<T> {
     #[inline(never)]
     pub fn run(self) -> Coverage {
         probe();
-        match runner::run(self.definition, Location::caller(), true) {
+        let definition = refinement::take_over(self.definition);
+        match runner::run(definition, Location::caller(), true) {
             Ok(coverage) => coverage,
             Err(failure) => fail(&failure),
         }

@@ -1,7 +1,8 @@
 //! Arguments and results without their types: printable, and comparable where that is needed.
 
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{Debug, Write};
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use super::calls::Arguments;
@@ -44,6 +45,8 @@ impl<A: Arguments> ErasedArguments for A {
 /// A result of any operation.
 pub(crate) trait ErasedValue: Send {
     fn text(&self) -> String;
+    /// Hashes what is printed, without printing it.
+    fn hash_text(&self, hasher: &mut dyn Hasher);
     /// Whether the other is of the same type and equal.
     fn same(&self, other: &dyn ErasedValue) -> bool;
     fn as_any(&self) -> &dyn Any;
@@ -54,12 +57,27 @@ impl<R: PartialEq + Debug + Send + 'static> ErasedValue for R {
         format!("{self:?}")
     }
 
+    fn hash_text(&self, hasher: &mut dyn Hasher) {
+        // A `Debug` that fails has printed what it could.
+        let _ = write!(HashedText(hasher), "{self:?}");
+    }
+
     fn same(&self, other: &dyn ErasedValue) -> bool {
         other.as_any().downcast_ref::<R>().is_some_and(|other| self == other)
     }
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// Text that is hashed as it is written.
+struct HashedText<'a>(&'a mut dyn Hasher);
+
+impl Write for HashedText<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use raddle_engine::op::{Order, ThreadId};
 use raddle_engine::platform::unwind::CallFrame;
-use raddle_engine::trace::{self, Action, SwitchReason};
+use raddle_engine::trace::{self, Action, MonitorAct, StepEnd, SwitchReason};
 use raddle_reflect::Site;
 use raddle_report::failure::{self, Location, Value};
 
@@ -21,6 +21,7 @@ impl Explainer<'_> {
             reads_from: links.reads_from,
             overwrites: links.overwrites,
             synchronises_with: links.synchronises_with,
+            changes: Vec::new(),
         }
     }
 
@@ -87,6 +88,11 @@ impl Explainer<'_> {
                 place: self.accessed(event, address, size.min(255) as u8),
                 kind: fault::did(kind),
             },
+            &Action::Write { address, size, value } => failure::Action::Write {
+                place: self.accessed(event, address, size.min(255) as u8),
+                length: size as u64,
+                value: value.map(Value),
+            },
             &Action::Allocate { address, size } => {
                 failure::Action::Allocate { address: address as u64, size: size as u64 }
             }
@@ -110,6 +116,14 @@ impl Explainer<'_> {
             &Action::Sleep { ns } => failure::Action::Sleep { ns },
             Action::Panic { message } => failure::Action::Panic { message: message.clone() },
             Action::Call { call } => failure::Action::Call { call: call.clone() },
+            Action::Step { name, ended } => failure::Action::Note {
+                text: match ended {
+                    None => name.clone(),
+                    Some(StepEnd(None)) => format!("{name}: done"),
+                    Some(StepEnd(Some(result))) => format!("{name} -> {result}"),
+                },
+            },
+            Action::Monitor { act, .. } => failure::Action::Note { text: monitor(act) },
             Action::Return { call, result } => {
                 failure::Action::Return { call: call.clone(), result: result.clone() }
             }
@@ -135,7 +149,26 @@ impl Explainer<'_> {
 
     /// A location with its latest name.
     pub(super) fn location(&self, address: usize, size: u8) -> Location {
-        Location { name: self.names.get(&address).cloned(), address: address as u64, size }
+        let name = self.in_objects.get(&address).or_else(|| self.names.get(&address)).cloned();
+        Location { name, address: address as u64, size }
+    }
+}
+
+/// What a thread does at a monitor, in Muscat's words.
+fn monitor(act: &MonitorAct) -> String {
+    match act {
+        MonitorAct::Blocks => "synchronized -> waits to enter".to_owned(),
+        MonitorAct::Enters => "synchronized -> enter".to_owned(),
+        MonitorAct::Exits => "synchronized -> exit".to_owned(),
+        MonitorAct::Waits => "wait".to_owned(),
+        MonitorAct::Resumes => "wait -> enter".to_owned(),
+        MonitorAct::Notifies(Some(thread)) => format!("notify -> thread {thread}"),
+        MonitorAct::Notifies(None) => "notify -> nobody".to_owned(),
+        MonitorAct::NotifiesAll(threads) if threads.is_empty() => "notify_all -> nobody".to_owned(),
+        MonitorAct::NotifiesAll(threads) => {
+            let threads: Vec<String> = threads.iter().map(ToString::to_string).collect();
+            format!("notify_all -> threads {}", threads.join(", "))
+        }
     }
 }
 

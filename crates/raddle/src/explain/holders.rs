@@ -3,15 +3,18 @@
 //! The thread that changes a lock word from zero acquires the lock, and the thread that changes it to zero releases it. The slow path
 //! of std is not instrumented; a thread that is woken at a word and does not wait there again has acquired it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use raddle_engine::op::{Rmw, ThreadId};
-use raddle_engine::trace::{Action, Trace};
+use raddle_engine::trace::{Action, MonitorAct, Trace};
+use raddle_report::failure::Primitive;
 
 /// The holders of lock words at the end of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Holders {
     holder: HashMap<usize, ThreadId>,
+    /// The locks of monitors.
+    monitors: HashSet<usize>,
 }
 
 impl Holders {
@@ -41,10 +44,32 @@ impl Holders {
                 Action::Cas { address, expected, read, new: 0, .. } if expected == read => {
                     holders.holder.remove(&address);
                 }
+                Action::Monitor { address, ref act } => {
+                    holders.monitors.insert(address);
+                    match act {
+                        MonitorAct::Enters | MonitorAct::Resumes => {
+                            holders.holder.insert(address, event.thread);
+                        }
+                        MonitorAct::Exits | MonitorAct::Waits => {
+                            holders.holder.remove(&address);
+                        }
+                        _ => {}
+                    }
+                }
                 _ => {}
             }
         }
         holders
+    }
+
+    /// What a thread waits for that waits at an address of a monitor: to enter, or for a notification. The word of the condition
+    /// follows that of the lock.
+    pub(super) fn of_monitor(&self, address: usize) -> Option<Primitive> {
+        let is_condition = || self.monitors.contains(&(address - size_of::<u32>()));
+        match self.monitors.contains(&address) {
+            true => Some(Primitive::Monitor),
+            false => is_condition().then_some(Primitive::Condvar),
+        }
     }
 
     /// The thread that holds the lock at an address.

@@ -7,7 +7,7 @@
 //! | [`stack`] | call stacks |
 //! | [`threads`], [`holders`] | threads at the end, what they wait for, who holds it |
 //! | [`fault`] | memory errors and data races |
-//! | [`links`] | edges between events |
+//! | [`links`](mod@links) | edges between events |
 //! | [`scenario`] | operations |
 
 mod action;
@@ -19,7 +19,7 @@ mod scenario;
 mod stack;
 mod threads;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use raddle_engine::exploration::Found;
 use raddle_engine::trace::Trace;
@@ -30,6 +30,7 @@ use raddle_report::graph::linearise;
 use self::holders::Holders;
 use self::links::links;
 use crate::build;
+use crate::search::snapshots::Snapshots;
 
 pub(crate) use self::outcome::{kind, thread};
 
@@ -37,11 +38,18 @@ pub(crate) use self::outcome::{kind, thread};
 const FUTEX_SIZE: u8 = 4;
 
 /// The failure of an execution, with source lines, functions and names from debug information.
-pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, test: String) -> Failure {
-    let mut explainer = Explainer::new(program);
+pub(crate) fn explain(
+    found: &Found,
+    trace: &Trace,
+    snapshots: Snapshots,
+    program: Option<&Program>,
+    test: String,
+) -> Failure {
+    let mut explainer = Explainer::new(program, snapshots.names);
     let mut events = Vec::with_capacity(trace.events.len());
-    for (event, links) in trace.events.iter().zip(links(trace)) {
-        events.push(explainer.event(event, links));
+    let changes = snapshots.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
+    for ((event, links), changes) in trace.events.iter().zip(links(trace)).zip(changes) {
+        events.push(failure::Event { changes, ..explainer.event(event, links) });
     }
     let holders = Holders::of(trace);
     let threads = explainer.threads(found, trace, &holders);
@@ -72,6 +80,9 @@ pub(crate) fn explain(found: &Found, trace: &Trace, program: Option<&Program>, t
             frames: explainer.frames,
             omitted: trace.omitted,
         },
+        objects: snapshots.objects,
+        point_of_no_return: None,
+        nearest_pass: None,
         file: None,
     };
     linearise(&mut failure);
@@ -89,10 +100,12 @@ struct Explainer<'a> {
     symbols: HashMap<usize, Vec<u32>>,
     /// The latest name of each address.
     names: HashMap<usize, String>,
+    /// The names of locations in objects, which are better.
+    in_objects: BTreeMap<usize, String>,
 }
 
 impl<'a> Explainer<'a> {
-    fn new(program: Option<&'a Program>) -> Explainer<'a> {
+    fn new(program: Option<&'a Program>, in_objects: BTreeMap<usize, String>) -> Explainer<'a> {
         Explainer {
             program,
             frames: Vec::new(),
@@ -101,6 +114,7 @@ impl<'a> Explainer<'a> {
             stack_ids: HashMap::new(),
             symbols: HashMap::new(),
             names: HashMap::new(),
+            in_objects,
         }
     }
 }

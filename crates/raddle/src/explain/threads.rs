@@ -35,7 +35,7 @@ impl Explainer<'_> {
                     ThreadEnd::waiting(WaitingFor::SpinLoop { place }, None, at)
                 }
                 ThreadStatus::Lock { address } | ThreadStatus::Futex { address, .. } => {
-                    let kind = self.primitive(at);
+                    let kind = holders.of_monitor(address).unwrap_or_else(|| self.primitive(at));
                     let place = self.location(address, FUTEX_SIZE);
                     let holder = holders.holder(address).filter(|_| kind.has_holder());
                     ThreadEnd::waiting(WaitingFor::Primitive { kind, place }, holder.map(Into::into), at)

@@ -1,13 +1,18 @@
 //! One search on the engine: its run, whether its answer counts, and the replay of its failure.
 
+use std::rc::Rc;
+
 use raddle_engine::exploration::Found;
-use raddle_engine::trace::Trace;
+use raddle_engine::schedule::Schedule;
+use raddle_engine::trace::{Observer, Trace};
 use raddle_engine::{Config, Judge, Outcome, Search, SearchReport};
+use raddle_reflect::Program;
 use raddle_report::Kind;
 
 use super::classifier::{classifier, namer};
 use super::record;
 use super::reproduce::{Identity, explain_divergence, reproduces};
+use super::snapshots::{SnapshotRecorder, Snapshots};
 use super::summary::SearchSummary;
 use crate::options::{Options, Strategy};
 
@@ -41,6 +46,7 @@ pub(crate) struct Searched<F> {
 pub(crate) struct Recorded {
     pub(crate) found: Found,
     pub(crate) trace: Trace,
+    pub(crate) snapshots: Snapshots,
     /// Whether the replay shows the failure.
     pub(crate) reproduces: bool,
 }
@@ -79,10 +85,10 @@ impl<'c> Attempt<'c> {
         let trace = Trace::new(TRACE_LIMIT, found.steps).watching(&found.outcome);
         // Recording takes time.
         let limit_time = kind == Some(Kind::TimeLimit);
-        let (again, trace) =
-            self.search.replay(&found.schedule, work.run, work.judge, trace, namer(), limit_time);
+        let (again, trace, snapshots) =
+            record(&mut self.search, &found.schedule, work.run, work.judge, trace, limit_time);
         let reproduces = kind.is_some_and(|kind| is_replay(kind, found, &again, work));
-        Recorded { found: again, trace, reproduces }
+        Recorded { found: again, trace, snapshots, reproduces }
     }
 
     /// Ends the test because a replay does not show the failure.
@@ -101,6 +107,23 @@ impl<'c> Attempt<'c> {
         let replays = [(&replay.found, &replay.trace), (&another.found, &another.trace)];
         panic!("{}", explain_divergence(found, replays));
     }
+}
+
+/// Replays a schedule and records the execution, with names of locations and snapshots of objects.
+pub(crate) fn record(
+    search: &mut Search<'_>,
+    schedule: &Schedule,
+    run: &mut dyn FnMut(),
+    judge: &mut Judge<'_>,
+    trace: Trace,
+    limit_time: bool,
+) -> (Found, Trace, Snapshots) {
+    let program = Program::current().ok().map(Rc::new);
+    let snapshots = SnapshotRecorder::new(program.clone());
+    let witnesses = (namer(program), Box::new(snapshots.clone()) as Box<dyn Observer>);
+    let (found, mut trace) = search.replay(schedule, run, judge, trace, witnesses, limit_time);
+    let snapshots = snapshots.finish(&mut trace);
+    (found, trace, snapshots)
 }
 
 /// Whether the execution judged last shows a failure again.

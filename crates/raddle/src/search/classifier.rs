@@ -1,6 +1,7 @@
 //! Debug information for the engine: the site of a return address, and the name of a memory location.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use raddle_engine::Config;
 use raddle_engine::platform::unwind::CallFrame;
@@ -51,8 +52,7 @@ fn site(site: raddle_reflect::Site) -> Site {
 }
 
 /// The namer of memory locations by the program's debug information.
-pub(crate) fn namer() -> Namer {
-    let program = Program::current().ok();
+pub(crate) fn namer(program: Option<Rc<Program>>) -> Namer {
     let memory = Memory::own().ok();
     let mut known: HashMap<usize, String> = HashMap::new();
     Box::new(move |stack, address| {

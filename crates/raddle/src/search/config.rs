@@ -1,5 +1,7 @@
 //! Options as the engine's configuration and strategy.
 
+use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use raddle_engine::exploration::Effort;
@@ -7,7 +9,7 @@ use raddle_engine::happens_before::Model;
 use raddle_engine::isolate::heap::Policy;
 use raddle_engine::platform::global::GLOBAL;
 use raddle_engine::schedule::ALL_POINTS;
-use raddle_engine::strategy::{Bounded, Pct, Pos, Random, RoundRobin, Scripted};
+use raddle_engine::strategy::{Bounded, OnlyMarked, Pct, Pos, Random, RoundRobin, Scripted, Turns};
 use raddle_engine::{Config, Schedule};
 use raddle_reflect::Program;
 use raddle_report::Kind;
@@ -26,6 +28,10 @@ use crate::suppress::Suppressions;
 pub(crate) fn override_by_environment(options: &mut Options) {
     if let Err(problem) = options.override_by(raddle_options::environment()) {
         panic!("raddle: {problem}");
+    }
+    // Execution graphs know no marks.
+    if options.only_marked && options.strategy == Strategy::Exhaustive {
+        options.strategy = Strategy::Bounded(usize::MAX);
     }
 }
 
@@ -96,6 +102,7 @@ pub(crate) fn config(options: &Options, exploration: &Exploration) -> Config {
             spurious_failures: also.contains(&Also::SpuriousFailures),
             timeouts: also.contains(&Also::Timeouts),
             random_bytes: also.contains(&Also::RandomBytes),
+            wake_orders: also.contains(&Also::WakeOrders),
         },
         claims_all: match (&replayed, &options.strategy) {
             (Some(file), _) => file.failure.found_by.strategy.starts_with("bounded"),
@@ -113,16 +120,26 @@ pub(crate) fn config(options: &Options, exploration: &Exploration) -> Config {
 pub(crate) fn strategy(options: &Options) -> impl FnOnce() -> Box<dyn raddle_engine::Strategy> + use<> {
     let (strategy, seed) = (options.strategy.clone(), options.seed);
     let preemptions = options.preemptions.unwrap_or(usize::MAX);
-    move || match strategy {
-        Strategy::Random => Box::new(Random::new(seed)),
-        Strategy::Pct(depth) => Box::new(Pct::new(seed, depth)),
-        Strategy::Pos => Box::new(Pos::new(seed)),
-        Strategy::Bounded(most) => Box::new(Bounded::new(seed, most.min(preemptions))),
-        Strategy::RoundRobin => Box::new(RoundRobin::new()),
-        // The exhaustive search chooses by execution graphs, and a portfolio chooses other strategies.
-        Strategy::Exhaustive | Strategy::Auto => Box::new(RoundRobin::new()),
-        Strategy::Schedule(threads) => Box::new(Scripted::new(Schedule { threads, ..Schedule::default() })),
-        other => not_made(&other),
+    let only_marked = options.only_marked;
+    let of_options = move || -> Box<dyn raddle_engine::Strategy> {
+        match strategy {
+            Strategy::Random => Box::new(Random::new(seed)),
+            Strategy::Pct(depth) => Box::new(Pct::new(seed, depth)),
+            Strategy::Pos => Box::new(Pos::new(seed)),
+            Strategy::Bounded(most) => Box::new(Bounded::new(seed, most.min(preemptions))),
+            Strategy::RoundRobin => Box::new(RoundRobin::new()),
+            // The exhaustive search chooses by execution graphs, and a portfolio chooses other strategies.
+            Strategy::Exhaustive | Strategy::Auto => Box::new(RoundRobin::new()),
+            Strategy::Schedule(threads) => {
+                Box::new(Scripted::new(Schedule { threads, ..Schedule::default() }))
+            }
+            Strategy::Turns(threads) => Box::new(Turns::of(&threads, Rc::default())),
+            other => not_made(&other),
+        }
+    };
+    move || match only_marked {
+        true => Box::new(OnlyMarked::new(of_options())),
+        false => of_options(),
     }
 }
 
@@ -136,9 +153,14 @@ fn policy(allocation: Allocation) -> Policy {
 
 /// The address of std's flag that threads need a signal stack, which costs each new thread an allocation and an entry in a table.
 /// An optimisation only: with a std that has no such flag, threads start more slowly.
+///
+/// The symbol table has megabytes, so it is read once in a process, not once in an exploration.
 fn signal_stack_flag() -> Option<usize> {
-    let address = Program::current().ok()?.static_address("stack_overflow3imp13NEED_ALTSTACK")?;
-    Some(address as usize)
+    static ADDRESS: OnceLock<Option<usize>> = OnceLock::new();
+    *ADDRESS.get_or_init(|| {
+        let address = Program::current().ok()?.static_address("stack_overflow3imp13NEED_ALTSTACK")?;
+        Some(address as usize)
+    })
 }
 
 /// The end of a match on an option that is `#[non_exhaustive]`.

@@ -7,6 +7,7 @@ use raddle_engine::platform::global::PROBE;
 use raddle_report::failure::FoundBy;
 
 use crate::build;
+use crate::monitor;
 use crate::options::{Allocation, Also, Memory, Options};
 
 /// A call of [`Explorer::run`](crate::Explorer::run) or [`Test::run`](crate::Test::run).
@@ -26,6 +27,7 @@ impl Exploration {
     /// The next exploration of the process.
     pub(crate) fn begin(at: &'static Location<'static>, frame_pointer: Option<usize>) -> Exploration {
         static EXPLORATIONS: AtomicU32 = AtomicU32::new(0);
+        monitor::install();
         let number = EXPLORATIONS.fetch_add(1, Ordering::Relaxed);
         Exploration { at, number, owned: build::owns_process(), frame_pointer }
     }

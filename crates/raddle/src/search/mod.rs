@@ -9,6 +9,8 @@
 //! | [`reproduce`] | whether a replay shows the same failure |
 //! | [`completeness`] | whether a search made every execution |
 //! | [`portfolio`], [`phases`] | the searches of one exploration: one, or those of strategy `auto` |
+//! | [`reach`] | threads and sites that an exploration reached |
+//! | [`snapshots`] | the objects of a failing execution, while it is recorded |
 //! | [`summary`] | searches in words |
 //! | [`resume`] | exhaustive searches that a later process continues |
 //! | [`record`] | a record of all searches, for comparing two versions of the engine |
@@ -23,7 +25,9 @@ pub(crate) mod phases;
 pub(crate) mod portfolio;
 pub(crate) mod progress;
 pub(crate) mod promise;
+pub(crate) mod reach;
 mod record;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
+pub(crate) mod snapshots;
 pub(crate) mod summary;

@@ -32,6 +32,9 @@ const fn again(strategy: fn() -> Strategy, memory: Memory, allocation: Allocatio
 /// Executions of the first phase.
 const FIRST_LOOK: u64 = 500;
 
+/// The phases for a closure that give every strategy a little time. The others repeat them.
+pub(super) const FIRST_ROUND: usize = 10;
+
 /// The phases for a closure.
 pub(super) const CLOSURE: [Phase; 16] = [
     // Most bugs are shallow, and sequentially consistent failures are the easiest to read.

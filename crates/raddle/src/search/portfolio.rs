@@ -12,10 +12,14 @@
 //! those under RC11, because real time orders the operations of the former only. So both models are searched to the end, if they
 //! have one.
 //!
+//! The portfolio ends early if it is quiet: no search has reached a new site, a new pair of accesses by two threads or a new outcome for as
+//! long as all before took ([`raddle_engine::coverage`]). Whoever gives a budget gets all of it.
+//!
 //! Huberman, Lukose and Hogg, *An economics approach to hard computational problems*, Science 1997, is the origin of the idea.
 
 use std::time::{Duration, Instant};
 
+use raddle_engine::coverage;
 use raddle_engine::exploration::Effort;
 use raddle_engine::platform::global::GLOBAL;
 use raddle_engine::{LeftOut, SearchReport};
@@ -23,7 +27,7 @@ use raddle_options::Values;
 
 use super::attempt::Searched;
 use super::completeness::is_exhausted;
-use super::phases::{CLOSURE, Phase, SCENARIO};
+use super::phases::{CLOSURE, FIRST_ROUND, Phase, SCENARIO};
 use super::summary::SearchSummary;
 use crate::options::{Allocation, Backend, Isolation, Memory, Options, Strategy};
 use crate::output::say;
@@ -37,6 +41,8 @@ pub(crate) struct Explored<F> {
     /// The sums of all searches; whether the exploration is complete and exhausted; what was left out.
     pub(crate) report: SearchReport,
     pub(crate) failure: Option<F>,
+    /// How long nothing new was found, if the exploration ended for that.
+    pub(crate) quiet: Option<Duration>,
 }
 
 /// Makes the searches that the options ask for, until one of them finds a failure. A scenario has a scope.
@@ -59,7 +65,7 @@ fn explore_as<F>(
         let Searched { summary, mut report, failure } = search(options);
         report.exhausted = is_exhausted(&report, summary.given_up);
         report.complete = summary.complete;
-        return Explored { searches: vec![summary], report, failure };
+        return Explored { searches: vec![summary], report, failure, quiet: None };
     }
     let begin = Instant::now();
     let mut portfolio = Portfolio::new(options, scope);
@@ -75,7 +81,7 @@ fn explore_as<F>(
         add(&mut all, &report);
         searches.push(summary);
         if failure.is_some() {
-            return Explored { searches, report: all, failure };
+            return Explored { searches, report: all, failure, quiet: None };
         }
     }
     all.elapsed = begin.elapsed();
@@ -93,7 +99,9 @@ fn explore_as<F>(
     }
     all.estimate =
         searches.iter().filter(|search| search.preemptions.is_none()).find_map(|search| search.estimate);
-    Explored { searches, report: all, failure: None }
+    let quiet = portfolio.is_quiet() && !all.complete;
+    let quiet = quiet.then(|| all.elapsed.saturating_sub(portfolio.last_news));
+    Explored { searches, report: all, failure: None, quiet }
 }
 
 /// Adds the counts of a search.
@@ -147,7 +155,17 @@ struct Portfolio {
     ended: bool,
     /// Events of an execution, on average over the first search.
     events: Option<u64>,
+    /// Whether the budget is that of the user, and all of it is to be used.
+    spends_all: bool,
+    /// What was covered for the first time: a count, and when it was last seen to change.
+    news: u64,
+    last_news: Duration,
+    /// The largest number of outcomes of a search.
+    outcomes: u64,
 }
+
+/// The time for which every exploration samples, even if it finds nothing new.
+const LEAST: Duration = Duration::from_millis(1500);
 
 impl Portfolio {
     fn new(options: &Options, scope: Option<Scope>) -> Portfolio {
@@ -165,12 +183,26 @@ impl Portfolio {
             given_up: false,
             ended: false,
             events: None,
+            spends_all: options.budget.is_some() || scope.is_some(),
+            news: 0,
+            last_news: Duration::ZERO,
+            outcomes: 0,
         }
     }
 
-    /// The options of the next search. None if no phase or no budget is left.
+    /// Whether no search has found anything new for as long as it took to find all that is known. Every phase of the first round was
+    /// tried then.
+    fn is_quiet(&self) -> bool {
+        let elapsed = self.begin.elapsed();
+        !self.spends_all && self.next >= FIRST_ROUND && elapsed >= LEAST.max(2 * self.last_news)
+    }
+
+    /// The options of the next search. None if no phase or no budget is left, or if the search is quiet.
     fn next(&mut self, options: &Options, instrumented: bool) -> Option<Options> {
         loop {
+            if self.is_quiet() {
+                return None;
+            }
             let phase = *self.phases.get(self.next)?;
             self.next += 1;
             let time_left = self.budget.map(|budget| budget.saturating_sub(self.begin.elapsed()));
@@ -187,6 +219,7 @@ impl Portfolio {
             let exhaustive = strategy == Strategy::Exhaustive;
             let possible = !exhaustive
                 || (instrumented
+                    && !options.only_marked
                     && options.backend == Backend::Coroutines
                     && options.isolation == Isolation::Rollback
                     && self.may_be_exhausted(phase.memory, executions)
@@ -268,6 +301,12 @@ impl Portfolio {
 
     /// Takes note of a search that was made.
     fn made(&mut self, summary: &SearchSummary, report: &SearchReport) {
+        let outcomes = report.outcome_counts.iter().filter(|&&count| count > 0).count() as u64;
+        self.outcomes = self.outcomes.max(outcomes);
+        let news = coverage::news() + self.outcomes;
+        if std::mem::replace(&mut self.news, news) != news {
+            self.last_news = self.begin.elapsed();
+        }
         self.executions = self.executions.saturating_sub(summary.executions);
         self.events.get_or_insert(report.steps / report.executions.max(1));
         let exhausted = is_exhausted(report, summary.given_up);

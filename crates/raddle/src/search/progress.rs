@@ -21,7 +21,7 @@ pub(crate) fn send_progress(progress: &Progress<'_>) {
 }
 
 /// Writes a line to the pipe that `cargo raddle` reads, if there is one.
-pub(super) fn write_line(text: &str) {
+pub(crate) fn write_line(text: &str) {
     let Some(fd) = std::env::var("RADDLE_PROGRESS").ok().and_then(|fd| fd.parse().ok()) else { return };
     // SAFETY: `cargo raddle` passes a descriptor that stays open; it is never closed here.
     let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });

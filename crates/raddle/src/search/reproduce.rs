@@ -2,7 +2,7 @@
 
 use raddle_engine::Schedule;
 use raddle_engine::exploration::Found;
-use raddle_engine::trace::{Event, Trace};
+use raddle_engine::trace::{Action, Event, Trace};
 use raddle_report::{Failure, Kind};
 
 use crate::explain;
@@ -34,7 +34,9 @@ impl Identity {
             kind: failure.kind,
             thread: failure.thread,
             schedule: schedule(failure),
-            events: failure.trace.events.len() as u64 + failure.trace.omitted,
+            // Which plain writes are recorded may differ between executions.
+            events: failure.trace.events.iter().filter(|event| !event.is_plain_write()).count() as u64
+                + failure.trace.omitted,
         }
     }
 }
@@ -77,14 +79,15 @@ fn is_inexact(kind: Kind) -> bool {
 /// The message for a failure that two replays do not show.
 pub(crate) fn explain_divergence(found: &Found, replays: [(&Found, &Trace); 2]) -> String {
     let [(second, second_trace), (third, third_trace)] = replays;
-    let parted = second_trace.events.iter().zip(&third_trace.events).position(|(a, b)| a != b);
+    let (second_steps, third_steps) = (steps(second_trace), steps(third_trace));
+    let parted = second_steps.iter().zip(&third_steps).position(|(a, b)| a != b);
     let streams = match parted {
         Some(at) => format!(
             "two replays part at event {at}:\n{}\n  --- and ---\n{}",
-            around(&second_trace.events, at),
-            around(&third_trace.events, at)
+            around(&second_steps, at),
+            around(&third_steps, at)
         ),
-        None => format!("the last events of the replay:\n{}", around(&second_trace.events, usize::MAX)),
+        None => format!("the last events of the replay:\n{}", around(&second_steps, usize::MAX)),
     };
     format!(
         "raddle: this test is not deterministic, so nothing can be said about it: execution {} ended with {:?} after {} \
@@ -101,8 +104,13 @@ pub(crate) fn explain_divergence(found: &Found, replays: [(&Found, &Trace); 2]) 
     )
 }
 
+/// The events of a trace besides plain writes: which of those are recorded may differ between executions.
+pub(crate) fn steps(trace: &Trace) -> Vec<&Event> {
+    trace.events.iter().filter(|event| !matches!(event.action, Action::Write { .. })).collect()
+}
+
 /// The events around one of them, a line each.
-pub(crate) fn around(events: &[Event], at: usize) -> String {
+pub(crate) fn around(events: &[&Event], at: usize) -> String {
     let at = at.min(events.len());
     let shown = &events[at.saturating_sub(3)..(at + 3).min(events.len())];
     shown.iter().map(|event| format!("  T{} {:?}", event.thread, event.action)).collect::<Vec<_>>().join("\n")
