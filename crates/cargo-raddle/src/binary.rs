@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::canary;
 use crate::cargo::build::{self, Artifacts, ScriptOutput, TestArtifact};
 use crate::cargo::metadata::Package;
 use crate::cargo::remove_package_variables;
@@ -34,7 +35,10 @@ pub(crate) fn build_tests(session: &Session) -> Result<Vec<TestBinary>> {
     command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
     command.args(session.options.to_args());
     command.arg("--target").arg(&session.target).arg("--target-dir").arg(&session.build_directory);
-    let artifacts = build::build(command)?;
+    let artifacts = build::build(command).map_err(|error| match error {
+        Error::Build => canary::blame_compiler(session).unwrap_or(error),
+        _ => error,
+    })?;
     let sysroot_libraries = sysroot_libraries(session);
     artifacts
         .tests
@@ -86,7 +90,12 @@ impl TestBinary {
 
     /// A command that runs it the way `cargo test` would.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
+        self.command_of(&self.executable)
+    }
+
+    /// A command that runs another program the way `cargo test` would run this one.
+    pub(crate) fn command_of(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         remove_package_variables(&mut command);
         command.current_dir(&self.directory).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command

@@ -32,11 +32,33 @@ pub(crate) enum Command {
     /// Run the failing execution of a failure file again
     #[command(after_help = EXIT_CODES)]
     Replay(ReplayArgs),
+    /// Go through the failing execution of a failure file with a debugger, forwards and backwards
+    #[command(after_help = EXIT_CODES)]
+    Debug(DebugArgs),
     /// Print the report of a failure file, or draw its execution graph, without running anything
     #[command(after_help = EXIT_CODES)]
     Show(ShowArgs),
+    /// Ask a failure file a question: where a value came from, what must have happened before, who missed a write
+    #[command(after_help = WHY_HELP)]
+    Why(WhyArgs),
+    /// Answer questions about a failure file as JSON, for editors and assistants
+    #[command(after_help = EXIT_CODES)]
+    Query(QueryArgs),
+    /// Grade submissions of a course, each built and tested in isolation
+    #[command(after_help = crate::commands::GRADE_HELP)]
+    Grade(crate::commands::GradeArgs),
+    /// Run graded litmus tests: seen on this machine, allowed by SC, allowed by RC11
+    #[command(after_help = EXIT_CODES)]
+    Litmus(crate::commands::LitmusArgs),
     /// See a bug found, in a small queue that comes with Raddle
     Demo(DemoArgs),
+    /// Try programs made of a specification, and report outcomes that it does not allow
+    #[command(after_help = EXIT_CODES)]
+    Validate(crate::commands::ValidateArgs),
+    /// Print a specification made of the code of a type, to be edited
+    Spec(crate::commands::SpecArgs),
+    /// Write schemas with their expected outcomes as tests to keep
+    Generate(crate::commands::GenerateArgs),
     /// Decide whether a recorded history is correct
     #[command(disable_help_flag = true)]
     Verify(CheckerArgs),
@@ -61,6 +83,24 @@ pub(crate) struct TestArgs {
     /// Run all tests regardless of failure
     #[arg(long)]
     pub(crate) no_fail_fast: bool,
+    /// Open the page of the first failure in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Write the results to this file as JUnit XML, in place of an older one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print which atomic accesses and locks of the code the explorations reached, and which of them threads met at
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// Write the same to this file as JSON, in place of an older one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coverage_json: Option<PathBuf>,
+    /// Set the options of a profile: quick, ci, nightly, or one of [package.metadata.raddle.search-profiles]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) search_profile: Option<String>,
+    /// What it means that no test is selected
+    #[arg(long, value_enum, default_value = "fail", value_name = "ACTION")]
+    pub(crate) no_tests: NoTests,
     /// If specified, only run tests containing this string in their names
     #[arg(value_name = "TESTNAME")]
     pub(crate) name: Option<String>,
@@ -71,6 +111,15 @@ pub(crate) struct TestArgs {
     pub(crate) raddle: RaddleOptions,
     #[command(flatten)]
     pub(crate) cargo: CargoOptions,
+}
+
+/// What `cargo raddle test` does where no test is selected.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoTests {
+    /// Exit code 4: a mistake in the selection looks like success otherwise
+    Fail,
+    /// Exit code 0
+    Pass,
 }
 
 /// `cargo raddle build`
@@ -104,6 +153,28 @@ pub(crate) struct ReplayArgs {
     pub(crate) output: crate::cargo::options::Output,
 }
 
+/// `cargo raddle debug`
+#[derive(Args, Debug)]
+pub(crate) struct DebugArgs {
+    /// The failure file; an editor can name it instead, as `failure` of its configuration
+    pub(crate) file: Option<PathBuf>,
+    /// Be a debug adapter (Debug Adapter Protocol) on standard input and output, for an editor
+    #[arg(long, conflicts_with = "cli", required_unless_present_any = ["cli", "port"])]
+    pub(crate) dap: bool,
+    /// Be a debug adapter on this port of 127.0.0.1; 0 takes a free one, and says which
+    #[arg(long, value_name = "N", conflicts_with = "cli")]
+    pub(crate) port: Option<u16>,
+    /// Read commands from the terminal
+    #[arg(long)]
+    pub(crate) cli: bool,
+    /// The debugger to use: an lldb-dap, or a gdb of version 14 or later
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) debugger: Option<PathBuf>,
+    /// Go on even if the program has changed since
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
 /// `cargo raddle show`
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
@@ -118,12 +189,92 @@ pub(crate) struct ShowArgs {
     /// Print the execution graph as an SVG image
     #[arg(long, group = "form")]
     pub(crate) svg: bool,
+    /// Print the report as a page for browsers, in one file
+    #[arg(long, group = "form")]
+    pub(crate) html: bool,
+    /// Write the page beside the failure file, and open it in a browser
+    #[arg(long, conflicts_with_all = ["form", "to"])]
+    pub(crate) open: bool,
+    /// Step through the execution on a screen in the terminal
+    #[arg(short = 'i', long, group = "form")]
+    pub(crate) interactive: bool,
+    /// Print the report with the numbers of events, by which `why` and `query` name them
+    #[arg(long, group = "form")]
+    pub(crate) numbers: bool,
+    /// Print another form
+    #[arg(long, group = "form", value_enum, value_name = "FORM")]
+    pub(crate) format: Option<Format>,
+    /// The event after which the objects are drawn; the last one if left out
+    #[arg(long, value_name = "N", requires = "format")]
+    pub(crate) event: Option<u32>,
     /// Write to this file instead, which must not exist yet
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: crate::cargo::options::Output,
 }
+
+/// The forms of `cargo raddle show --format`.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// SARIF 2.1.0, for code scanners
+    Sarif,
+    /// A sequence diagram in the language of Mermaid
+    Mermaid,
+    /// A sequence diagram as text
+    Sequence,
+    /// A trace for Perfetto and chrome://tracing
+    Perfetto,
+    /// The objects after an event, in the language of Graphviz
+    StateDot,
+    /// The objects after an event, as an SVG image
+    StateSvg,
+    /// The failure file itself
+    Json,
+}
+
+/// `cargo raddle why`
+#[derive(Args, Debug)]
+pub(crate) struct WhyArgs {
+    /// The failure file
+    pub(crate) file: PathBuf,
+    /// The event, value, location or condition in question; the failure itself if left out
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) target: String,
+    /// Try other executions first, to learn when the failure became unavoidable and which execution passes; the failure file keeps the
+    /// result
+    #[arg(long)]
+    pub(crate) alternatives: bool,
+    #[command(flatten)]
+    pub(crate) output: crate::cargo::options::Output,
+}
+
+/// `cargo raddle query`
+#[derive(Args, Debug)]
+pub(crate) struct QueryArgs {
+    /// The failure file
+    pub(crate) file: PathBuf,
+    /// The request as JSON; read from standard input if left out
+    pub(crate) request: Option<String>,
+    /// Try other executions first, as `why --alternatives` does
+    #[arg(long)]
+    pub(crate) alternatives: bool,
+    #[command(flatten)]
+    pub(crate) output: crate::cargo::options::Output,
+}
+
+/// The part of `why --help` that explains targets.
+const WHY_HELP: &str = "\
+Targets:
+  13               an event, by its number (cargo raddle show FILE --numbers)
+  T1               the last event of a thread
+  =5               a value: the last event that read or wrote it
+  queue.tail       a location, as the report names it; also #3, 0x8800, Node#2
+  'queue.len > 1'  a condition on objects or locations: when did it hold?
+
+Exit codes:
+  0    answered
+  2    usage error, a file that cannot be read or is not a failure file, or a question without an answer";
 
 /// `cargo raddle demo`
 #[derive(Args, Debug)]
@@ -136,6 +287,9 @@ pub(crate) struct DemoArgs {
     /// Run without accessing the network
     #[arg(long)]
     pub(crate) offline: bool,
+    /// Open the page of the failure in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) output: crate::cargo::options::Output,
 }

@@ -10,8 +10,10 @@ pub(crate) mod exit {
     pub(crate) const PASSED: u8 = 0;
     /// A test failed, or a failure was reproduced.
     pub(crate) const FAILED: u8 = 1;
-    /// A usage error, an unreadable, foreign or corrupt file, a refused replay.
+    /// A usage error, an unreadable, foreign or corrupt file, a refused replay, no debugger.
     pub(crate) const USAGE: u8 = 2;
+    /// Nothing is explored: no test is selected, or tests that pass would mean nothing.
+    pub(crate) const NOT_EXPLORED: u8 = 4;
     /// The build failed: cargo's own code.
     pub(crate) const BUILD: u8 = 101;
 }
@@ -21,8 +23,11 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    all tests passed
   1    a test failed, or a failure was reproduced
-  2    usage error, a file that cannot be read or is not a failure file, or a refused replay
+  2    usage error, a file that cannot be read or is not a failure file, a refused replay, or
+       no debugger for `debug`
   3    a replay took another course than the recorded execution
+  4    nothing is explored: no test is selected, nothing depends on Raddle, the build does not find a
+       bug that is put there for it to find, or compiler, target or versions do not fit
   101  the build failed";
 
 /// An error that ends the command. Each message is one sentence that says what to do.
@@ -57,6 +62,9 @@ pub(crate) enum Error {
         /// What was wrong with it.
         reason: String,
     },
+    /// Tests that pass would mean nothing.
+    #[error("{0}")]
+    NotExplored(String),
     /// Cargo failed and has said why.
     #[error("cargo could not build the tests")]
     Build,
@@ -87,6 +95,7 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Error::Build => exit::BUILD,
+            Error::NotExplored(_) => exit::NOT_EXPLORED,
             _ => exit::USAGE,
         }
     }

@@ -82,6 +82,8 @@ pub(crate) struct Plan {
     pub(crate) link: Vec<String>,
     /// Where the wrapper notes the test binaries that have a `main` of their own.
     pub(crate) own_main: PathBuf,
+    /// Where the wrapper notes how test binaries are compiled.
+    pub(crate) command_lines: PathBuf,
 }
 
 /// Libraries that are not instrumented, each by its root source file.
@@ -109,19 +111,13 @@ pub(crate) fn uninstrumented(metadata: &Metadata) -> Result<Uninstrumented> {
     let sources = |packages: Vec<&Package>| {
         packages.into_iter().filter_map(Package::library).map(|library| library.src_path.clone()).collect()
     };
-    let engine = metadata.reachable(metadata.packages.iter().filter(|package| is_own(package)));
+    // Instrumented, the engine would be a client of itself. Only what tests link counts: the command, whose packages are in the
+    // workspace of Raddle itself, may share dependencies with the code under test.
+    let engine = metadata.reachable(metadata.packages.iter().filter(|package| package.name == "raddle"));
     let names = listed(metadata)?;
     let listed = metadata.packages.iter().filter(|package| names.contains(&package.name)).collect();
     Ok(Uninstrumented { engine: sources(engine), listed: sources(listed) })
 }
-
-/// Whether it is part of Raddle: instrumented, the engine would be a client of itself.
-fn is_own(package: &Package) -> bool {
-    let family = package.name.starts_with("raddle-") && package.repository.as_deref() == OWN_REPOSITORY;
-    package.name == "raddle" || family
-}
-
-const OWN_REPOSITORY: Option<&str> = Some(env!("CARGO_PKG_REPOSITORY"));
 
 /// What `[package.metadata.raddle]` of the members and `[workspace.metadata.raddle]` list.
 fn listed(metadata: &Metadata) -> Result<BTreeSet<String>> {
@@ -193,6 +189,40 @@ mod tests {
         let distinct: BTreeSet<_> = keys.iter().collect();
         assert_eq!(distinct.len(), keys.len());
         assert_eq!(key(&["ab", "c"]), keys[0]);
+    }
+
+    /// A workspace of packages with their normal dependencies.
+    fn workspace(packages: &[(&str, &[&str])]) -> Metadata {
+        let package = |name: &str| {
+            serde_json::json!({
+                "id": name, "name": name, "version": "1.0.0", "manifest_path": format!("{name}/Cargo.toml"),
+                "targets": [{"name": name, "kind": ["lib"], "src_path": format!("{name}/src/lib.rs")}],
+            })
+        };
+        let dependency = |name: &&str| serde_json::json!({"pkg": name, "dep_kinds": [{"kind": null}]});
+        let node = |(name, dependencies): &(&str, &[&str])| serde_json::json!({"id": name, "deps": dependencies.iter().map(dependency).collect::<Vec<_>>()});
+        serde_json::from_value(serde_json::json!({
+            "packages": packages.iter().map(|(name, _)| package(name)).collect::<Vec<_>>(),
+            "workspace_members": [], "workspace_root": "", "target_directory": "",
+            "resolve": {"nodes": packages.iter().map(node).collect::<Vec<_>>()},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn only_what_tests_link_of_raddle_is_left_out() {
+        let metadata = workspace(&[
+            ("raddle", &["raddle-engine"]),
+            ("raddle-engine", &["libc"]),
+            ("raddle-tui", &["raddle-engine", "parking_lot"]),
+            ("my-crate", &["parking_lot", "raddle"]),
+            ("libc", &[]),
+            ("parking_lot", &["libc"]),
+        ]);
+        let left_out = uninstrumented(&metadata).unwrap();
+        let expected = ["libc/src/lib.rs", "raddle-engine/src/lib.rs", "raddle/src/lib.rs"];
+        assert_eq!(left_out.engine, expected.map(PathBuf::from).into());
+        assert!(left_out.listed.is_empty());
     }
 
     #[test]

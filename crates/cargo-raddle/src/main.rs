@@ -7,11 +7,19 @@
 //! | `passthrough` | what instrumented code calls in programs that do not link Raddle |
 //! | `allocator` | what keeps Raddle's own allocations from the program's global allocator |
 //! | `cargo` | calling cargo: options, metadata, configuration, the build |
+//! | `canary` | bugs that must be found before tests that pass mean anything |
 //! | `session` | what a command knows about workspace, target and directories |
+//! | `setup` | set-ups in which nothing could be explored |
 //! | `binary` | a test binary and its environment |
 //! | `libtest` | the arguments after `--`, the list of tests |
 //! | `run` | tests as processes, their results on the terminal |
 //! | `options` | flags made of the table of options (`raddle-options`) |
+//! | `search_profile` | named sets of options |
+//! | `report`, `page` | failure files as text and as pages |
+//! | `ci` | results for CI services: JUnit, annotations |
+//! | `coverage` | the code that explorations without failure reached |
+//! | `debug` | a debug adapter that goes through failing executions |
+//! | `refine` | tests of refinement: specifications, generated projects, verdicts |
 //! | `commands` | what each command does |
 //!
 //! **Invariant:** this program knows nothing of the engine. It talks to tests through variables and files only.
@@ -20,17 +28,25 @@
 mod allocator;
 mod announce;
 mod binary;
+mod canary;
 mod cargo;
+mod ci;
 mod cli;
 mod commands;
+mod coverage;
+mod debug;
 mod error;
 mod instrument;
 mod libtest;
 mod options;
+mod page;
 mod passthrough;
+mod refine;
 mod report;
 mod run;
+mod search_profile;
 mod session;
+mod setup;
 mod terminal;
 mod wrapper;
 
@@ -47,6 +63,9 @@ fn checker_args(command: &str, rest: cli::CheckerArgs) -> impl Iterator<Item = O
 
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
+    if raddle_grade::sandbox::is_supervisor(&args) {
+        return raddle_grade::sandbox::supervise();
+    }
     if wrapper::is_wrapper(&args) {
         return wrapper::run(&args);
     }
@@ -60,8 +79,16 @@ fn main() -> ExitCode {
         Command::Build(args) => commands::build(args),
         Command::Nextest(args) => commands::nextest(args),
         Command::Replay(args) => commands::replay(args),
+        Command::Debug(args) => commands::debug(args),
         Command::Show(args) => commands::show(args),
+        Command::Why(args) => commands::why(args),
+        Command::Query(args) => commands::query(args),
+        Command::Grade(args) => commands::grade(args),
+        Command::Litmus(args) => commands::litmus(args),
         Command::Demo(args) => commands::demo(args),
+        Command::Validate(args) => commands::validate(args),
+        Command::Spec(args) => commands::spec(args),
+        Command::Generate(args) => commands::generate(args),
         // The checker has a command line of its own, with exit codes that mean the same.
         Command::Verify(args) => return raddle_check::cli::run(checker_args("verify", args)),
         Command::Models(args) => return raddle_check::cli::run(checker_args("models", args)),

@@ -4,7 +4,7 @@
 //! both win over what the test's code says. Values are looked at here so that a typing error costs no build.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use raddle_options::{Entry, OTHERS, SEARCH, Values, environment, find};
+use raddle_options::{Entry, Explored, OTHERS, SEARCH, Values, environment, find};
 use raddle_report::Kind;
 
 use crate::error::{Error, Result};
@@ -33,6 +33,17 @@ impl RaddleOptions {
     /// Looks at every option and at every `RADDLE_*` variable of the environment.
     pub(crate) fn check(&self) -> Result<()> {
         self.check_with(environment()).map_err(Error::usage)
+    }
+
+    /// Whether tests need not be explored, as the command line says, or else the environment.
+    pub(crate) fn is_exploring_optional(&self) -> bool {
+        let mut values = Values::default();
+        let entry = entry("RADDLE_EXPLORED");
+        let chosen = self.chosen.iter().rfind(|(chosen, _)| chosen.variable == entry.variable);
+        let text = chosen.map(|(_, text)| text.clone()).or_else(|| std::env::var(entry.variable).ok());
+        // What is wrong with a value was said before.
+        text.is_some_and(|text| entry.set(&mut values, entry.flag, &text).is_ok())
+            && values.explored == Some(Explored::Optional)
     }
 
     fn check_with(&self, environment: impl Iterator<Item = (String, String)>) -> Result<(), String> {

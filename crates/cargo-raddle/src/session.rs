@@ -13,6 +13,7 @@ use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
 use crate::error::{Error, Result};
 use crate::instrument::{self, Plan};
 use crate::passthrough;
+use crate::setup;
 use crate::wrapper;
 
 /// A command in a workspace.
@@ -32,8 +33,15 @@ pub(crate) struct Session {
     pub(crate) build_directory: PathBuf,
     /// Where notes about test binaries with a `main` of their own are kept.
     pub(crate) own_main: PathBuf,
-    plan_file: PathBuf,
-    next_wrapper: Option<OsString>,
+    /// Where the command lines by which tests were compiled are kept.
+    pub(crate) command_lines: PathBuf,
+    /// What `rustc -vV` says.
+    pub(crate) rustc_version: String,
+    /// The compiler flags of instrumented crates.
+    pub(crate) flags: Vec<String>,
+    pub(crate) plan_file: PathBuf,
+    /// The user's own wrapper of the compiler.
+    pub(crate) next_wrapper: Option<OsString>,
 }
 
 impl Session {
@@ -47,7 +55,9 @@ impl Session {
             Some(target) if target != "host-tuple" => target,
             _ => version.host.clone(),
         };
+        setup::check_target(&rustc, &target)?;
         let metadata = cargo.metadata(&options, &target)?;
+        setup::check(&metadata)?;
         let directory = match &options.compilation.target_dir {
             Some(directory) => absolute(directory)?,
             None => metadata.target_directory.clone(),
@@ -57,8 +67,9 @@ impl Session {
 
         let passthrough = passthrough::compile(&rustc, &version, &target, &directory)?;
         let allocator = allocator::compile(&rustc, &version, &target, &directory)?;
-        let own_main = directory.join("own-main");
+        let (own_main, command_lines) = (directory.join("own-main"), directory.join("command-lines"));
         create_directory(&own_main)?;
+        create_directory(&command_lines)?;
         let renames = match options.compilation.no_races {
             true => None,
             false => Some(announce::write_renames(&directory)?),
@@ -72,6 +83,7 @@ impl Session {
                 .chain(allocator.link_args())
                 .collect(),
             own_main: own_main.clone(),
+            command_lines: command_lines.clone(),
         };
         let (plan_file, key) = write_plan(&plan, &directory)?;
         let build_directory = directory.join(format!("build-{key}"));
@@ -85,6 +97,9 @@ impl Session {
             directory,
             build_directory,
             own_main,
+            command_lines,
+            rustc_version: version.verbose,
+            flags: plan.flags,
             plan_file,
             next_wrapper,
         })
@@ -94,16 +109,30 @@ impl Session {
     pub(crate) fn instrumented(&self) -> Result<Command> {
         let this = std::env::current_exe().map_err(Error::file("find", "cargo-raddle"))?;
         let mut command = self.cargo.command();
-        command.env("RUSTC_WRAPPER", this).env(wrapper::PLAN, &self.plan_file);
-        match &self.next_wrapper {
-            Some(next) => command.env(wrapper::NEXT, next),
-            None => command.env_remove(wrapper::NEXT),
-        };
+        command.env("RUSTC_WRAPPER", this);
+        self.tell_wrapper(&mut command);
         // Optimisation of the whole program at link time would run the instrumentation on everything at once, the
         // engine included.
         let profile = self.options.compilation.profile().to_uppercase().replace('-', "_");
         command.env(format!("CARGO_PROFILE_{profile}_LTO"), "false");
         Ok(command)
+    }
+
+    /// The wrapper of the compiler, as cargo calls it.
+    pub(crate) fn wrapper(&self) -> Result<Command> {
+        let this = std::env::current_exe().map_err(Error::file("find", "cargo-raddle"))?;
+        let mut command = Command::new(this);
+        crate::cargo::remove_package_variables(&mut command);
+        self.tell_wrapper(&mut command);
+        Ok(command)
+    }
+
+    fn tell_wrapper(&self, command: &mut Command) {
+        command.env(wrapper::PLAN, &self.plan_file);
+        match &self.next_wrapper {
+            Some(next) => command.env(wrapper::NEXT, next),
+            None => command.env_remove(wrapper::NEXT),
+        };
     }
 
     /// Where failure files are written.

@@ -50,6 +50,7 @@ impl Terminal {
             Style::Warn => "33",
             Style::Heading => "1;32",
             Style::Error => "1;31",
+            Style::Dim => "2",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -68,6 +69,7 @@ pub(crate) enum Style {
     Warn,
     Heading,
     Error,
+    Dim,
 }
 
 fn is_set(name: &str) -> bool {

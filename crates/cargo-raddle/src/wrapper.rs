@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::canary::CommandLine;
 use crate::error::{Error, Result};
 use crate::instrument::{ASSERTIONS, OPTIMISED, Plan};
 
@@ -52,6 +53,7 @@ fn prepare(args: &[OsString]) -> Result<Command> {
     all.extend_from_slice(args);
     all.extend(invocation.additions(&plan, &directory).into_iter().map(OsString::from));
     invocation.note_own_main(&plan.own_main)?;
+    invocation.note_command_line(&plan.command_lines, args, directory)?;
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]);
     Ok(command)
@@ -141,13 +143,27 @@ impl Invocation {
         additions
     }
 
+    /// Notes how a test binary is compiled: the canary is compiled in the same way.
+    fn note_command_line(&self, directory: &Path, args: &[OsString], current: PathBuf) -> Result<()> {
+        let Some(note) = self.note_of_test(directory) else { return Ok(()) };
+        let line = CommandLine { args: strings(args), directory: current };
+        let text = serde_json::to_string(&line).map_err(Error::usage)?;
+        // In one step: another command may be reading it.
+        let scratch = note.with_extension(format!("{}", std::process::id()));
+        fs::write(&scratch, text).map_err(Error::file("write", &scratch))?;
+        fs::rename(&scratch, &note).map_err(Error::file("write", &note))
+    }
+
+    /// The file in `directory` that is about this test binary; none if it is not one.
+    fn note_of_test(&self, directory: &Path) -> Option<PathBuf> {
+        let name = self.crate_name.as_ref().filter(|_| self.cfg_test || self.harness)?;
+        Some(directory.join(format!("{name}{}", self.extra_filename)))
+    }
+
     /// Notes whether a test binary has a `main` of its own (`harness = false`). Cargo does not say so later, and does
     /// not call the compiler again for a binary that is up to date.
     fn note_own_main(&self, directory: &Path) -> Result<()> {
-        let Some(name) = self.crate_name.as_ref().filter(|_| self.cfg_test || self.harness) else {
-            return Ok(());
-        };
-        let note = directory.join(format!("{name}{}", self.extra_filename));
+        let Some(note) = self.note_of_test(directory) else { return Ok(()) };
         if self.harness {
             // It may have had one before.
             fs::remove_file(note).ok();
@@ -235,6 +251,7 @@ mod tests {
             },
             link: vec!["LINK".into()],
             own_main: "/own".into(),
+            command_lines: "/lines".into(),
         }
     }
 

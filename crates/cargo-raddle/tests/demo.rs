@@ -4,7 +4,9 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use common::{Fixture, Run};
 
@@ -19,23 +21,66 @@ fn the_bug_is_found_and_replays() {
         command.env("CARGO_TARGET_DIR", &target);
         Run::of(command)
     };
-    run("demo")
+    // A browser that says what it was asked to open.
+    let browser = fixture.write("browser", "#!/bin/sh\necho \"$1\" >\"$0.opened\"\n");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = fixture.command("demo --open");
+    command.env("CARGO_TARGET_DIR", &target).env("BROWSER", &browser);
+    let found = Run::of(command)
         .exits(0)
         .prints("test every_element_comes_out_once ... FAILED")
         .prints("\nFound: two polls at once");
-    let failures: Vec<_> = fs::read_dir(target.join("raddle/failures")).unwrap().collect();
-    assert_eq!(failures.len(), 1);
-    let file = failures.into_iter().next().unwrap().unwrap().path();
+    let file = target.join("raddle/failures/every_element_comes_out_once.json");
+    let page = file.with_extension("html");
+    let mut files: Vec<_> =
+        fs::read_dir(target.join("raddle/failures")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files, [page.as_path(), &file]);
+    found.prints(&format!(
+        "replay:   cargo raddle replay {}\npage:     {}\n",
+        file.display(),
+        page.display()
+    ));
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("pub fn poll(&self)"), "the page has the source code");
+    let opened = browser.with_extension("opened");
+    wait_for(|| fs::read_to_string(&opened).is_ok_and(|name| name.trim() == page.display().to_string()));
 
     let message = "the queue held 1 and 2, and the two polls returned";
     run(&format!("show {}", file.display())).exits(0).prints(message);
     for _ in 0..3 {
         run(&format!("replay {}", file.display())).exits(1).prints(message);
     }
+    // The page is written again, by a replay and when other executions are known.
+    fs::remove_file(&page).unwrap();
+    run(&format!("replay {}", file.display())).exits(1).complains(&format!("page:     {}", page.display()));
+    assert!(page.exists());
+    // Every thread read `head` before any moved it on: from there on, no schedule helps.
+    run(&format!("why --alternatives {}", file.display()))
+        .exits(0)
+        .prints("from here on the failure was unavoidable")
+        .prints("queue.head.load(Acquire) -> 0")
+        .prints("the nearest execution that passes");
+    assert!(fs::read_to_string(&page).unwrap().contains("nearest_pass"));
+    run(&format!("replay {}", file.display())).exits(1).prints(message);
+
     // The program changes: the recorded execution may mean something else now.
     let library = target.join("raddle/demo/src/lib.rs");
     let source = fs::read_to_string(&library).unwrap();
     fs::write(&library, source.replace("head + 1", "head.wrapping_add(1)")).unwrap();
     run(&format!("replay {}", file.display())).exits(2);
+    let before = fs::read(&file).unwrap();
+    run(&format!("why --alternatives {}", file.display())).exits(2).complains("another build");
+    assert!(fs::read(&file).unwrap() == before, "a file that cannot be used is not changed");
     run(&format!("replay --force {}", file.display())).exits(1).prints(message);
+}
+
+/// Waits for something that another process does.
+#[track_caller]
+fn wait_for(condition: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -60,8 +60,9 @@ fn tests_are_selected_as_the_standard_harness_does() {
     check("passes", 0, "ok. 1 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out");
     check("pas -- demand", 0, "1 passed; 0 failed; 1 ignored; 0 measured; 6 filtered out");
     check("-- --skip fails --skip dies", 0, "3 passed; 0 failed; 3 ignored; 0 measured; 2 filtered out");
-    check("-- --exact pass", 0, "no tests to run: none of 8 is named `pass`");
-    check("nothing", 0, "no tests to run: none of 8 has a name that contains `nothing`");
+    check("-- --exact pass", 4, "no tests to run: none of 8 is named `pass`");
+    check("nothing", 4, "no tests to run: none of 8 has a name that contains `nothing`");
+    check("nothing --no-tests pass", 0, "no tests to run");
     check("on_demand -- --ignored", 0, "test on_demand ... ok");
     check("-- --include-ignored --exact passes on_demand", 0, "2 passed; 0 failed; 0 ignored");
     check("-- --list", 0, "sleeps: test\n").does_not_print("running");
@@ -223,5 +224,70 @@ fn wait_for<T>(mut condition: impl FnMut() -> Option<T>) -> T {
         }
         assert!(Instant::now() < deadline, "waited for a minute");
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn results_reach_ci_services() {
+    let fixture = Fixture::new("suite");
+    fixture.write(
+        "tests/reporting.rs",
+        r#"
+        #[test]
+        fn reports() {
+            println!("replay:   cargo raddle replay {}", std::env::var("FIXTURE_FAILURE").unwrap());
+            panic!("</failure> & more");
+        }
+        #[test]
+        fn passes() {}
+        #[test]
+        fn fails() {
+            panic!("without a report");
+        }
+        "#,
+    );
+    let failure = serde_json::json!({
+        "format": 1,
+        "test": "reports",
+        "kind": "deadlock",
+        "message": "all threads wait:\n50% of them for ever",
+        "build": { "binary": "reporting", "id": "00" },
+        "found_by": { "strategy": "random", "seed": 5, "execution": 3 },
+        "schedule": "0x2 1",
+        "threads": [{ "end": "finished" }],
+        "trace": {
+            "events": [{ "thread": 0, "action": "yield", "at": 0 }],
+            "stacks": [{ "frame": 0 }],
+            "frames": [{ "function": "f", "file": "src/lib.rs", "line": 7 }],
+        },
+    });
+    let file = fixture.write("the failure.json", &failure.to_string());
+    let run = |actions: &str| {
+        let mut command = fixture.command("test --test reporting --junit results.xml");
+        command.env("FIXTURE_FAILURE", format!("'{}'", file.display()));
+        command.env("GITHUB_ACTIONS", actions).env("GITHUB_WORKSPACE", fixture.path().parent().unwrap());
+        command.env("GITHUB_STEP_SUMMARY", fixture.path().join("summary.md"));
+        Run::of(command).exits(1)
+    };
+    run("false").does_not_print("::error");
+    assert!(!fixture.path().join("summary.md").exists());
+
+    let root = fixture.path().file_name().unwrap().to_string_lossy().into_owned();
+    let expected = format!(
+        "::error file={root}/src/lib.rs,line=7,title=deadlock in reports::all threads wait:%0A50%25 of them for ever\n"
+    );
+    run("true").prints(&expected);
+    let summary = std::fs::read_to_string(fixture.path().join("summary.md")).unwrap();
+    assert!(summary.starts_with("### deadlock in reports\n\n```text\n"), "{summary}");
+
+    let results = std::fs::read_to_string(fixture.path().join("results.xml")).unwrap();
+    for part in [
+        r#"<testsuites name="raddle" tests="3" failures="2" errors="0" skipped="0""#,
+        r#"<testsuite name="suite@test:reporting" tests="3""#,
+        r#"<failure type="deadlock" message="all threads wait:&#10;50% of them for ever">"#,
+        r#"<failure type="failure" message="the test failed">"#,
+        "&lt;/failure&gt; &amp; more",
+    ] {
+        assert!(results.contains(part), "no `{part}` in\n{results}");
     }
 }

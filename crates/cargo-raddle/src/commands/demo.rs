@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::cargo::{Cargo, CargoOptions};
-use crate::cli::{DemoArgs, TestArgs};
+use crate::cli::{DemoArgs, NoTests, TestArgs};
 use crate::error::{Error, Result, exit};
 use crate::report;
 
@@ -31,10 +31,16 @@ pub(crate) fn demo(args: DemoArgs) -> Result<u8> {
     cargo.targets.test = vec!["queue".to_owned()];
     let began = SystemTime::now();
     let test = TestArgs {
+        coverage: false,
+        coverage_json: None,
+        search_profile: None,
         raddle: args.raddle,
         cargo,
         no_run: false,
         no_fail_fast: false,
+        open: args.open,
+        junit: None,
+        no_tests: NoTests::Fail,
         name: None,
         harness: Vec::new(),
     };
@@ -51,6 +57,7 @@ pub(crate) fn demo(args: DemoArgs) -> Result<u8> {
         shown(&directory.join("src/lib.rs"))
     );
     println!("Every number of that execution is in the failure file: cargo raddle replay {}", shown(&file));
+    println!("Step through it in a browser: {}", shown(&file.with_extension("html")));
     Ok(exit::PASSED)
 }
 
@@ -106,14 +113,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
 /// The failure file that the demo's test has written.
 fn new_failure(directory: &Path, since: SystemTime) -> Option<PathBuf> {
     let directory = std::env::var_os("RADDLE_FAILURES").map_or(directory.to_owned(), PathBuf::from);
-    let files = fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_new = |path: &PathBuf| {
-        let written = fs::metadata(path).and_then(|data| data.modified());
-        // File times are coarser than the clock.
-        written.is_ok_and(|time| time + std::time::Duration::from_secs(1) >= since)
-    };
     let is_ours = |path: &PathBuf| report::read(path).is_ok_and(|failure| failure.test == TEST_NAME);
-    files.filter(is_new).find(is_ours)
+    report::written_since(&directory, since).into_iter().find(is_ours)
 }
 
 /// A path as short as it can be written here.

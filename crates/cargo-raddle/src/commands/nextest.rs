@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::SystemTime;
 
+use crate::binary::build_tests;
+use crate::canary;
 use crate::cargo::CargoOptions;
 use crate::cli::NextestArgs;
 use crate::error::{Error, Result, exit};
+use crate::page::{self, Roots};
+use crate::report;
 use crate::run::{Contract, prepare};
 use crate::session::Session;
 use crate::terminal::Terminal;
@@ -18,6 +23,12 @@ pub(crate) fn nextest(args: NextestArgs) -> Result<u8> {
     find_nextest(&session)?;
     let color = session.options.output.color.take();
     let terminal = Terminal::new(&crate::cargo::options::Output { color, ..Default::default() });
+    if command == "run"
+        && !rest.iter().any(|arg| arg.starts_with("--archive-file") || arg.starts_with("--binaries-metadata"))
+    {
+        // The same build as nextest's own, which then finds it done.
+        canary::check(&session, &build_tests(&session)?)?;
+    }
 
     let mut nextest = session.instrumented()?;
     Contract::new(&session, &args.raddle, &terminal)?.apply_for_nextest(&mut nextest);
@@ -25,7 +36,11 @@ pub(crate) fn nextest(args: NextestArgs) -> Result<u8> {
     nextest.arg("--target").arg(&session.target).arg("--target-dir").arg(&session.build_directory);
     nextest.args(without_target(rest));
     prepare(&mut nextest, None);
+    let began = SystemTime::now();
     let status = nextest.status().map_err(Error::start(session.cargo.program()))?;
+    let directory = std::env::var_os("RADDLE_FAILURES").map_or_else(|| session.failures(), PathBuf::from);
+    let roots = Roots::of_workspace(&session.metadata.workspace_root);
+    page::announce(&report::written_since(&directory, began), |_| roots.clone());
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::FAILED))
 }
 
@@ -62,6 +77,16 @@ fn build_options(args: &[String]) -> CargoOptions {
             "-p" | "--package" => options.packages.package.extend(value()),
             "--workspace" | "--all" => options.packages.workspace = true,
             "--exclude" => options.packages.exclude.extend(value()),
+            "--lib" => options.targets.lib = true,
+            "--bins" => options.targets.bins = true,
+            "--bin" => options.targets.bin.extend(value()),
+            "--examples" => options.targets.examples = true,
+            "--example" => options.targets.example.extend(value()),
+            "--tests" => options.targets.tests = true,
+            "--test" => options.targets.test.extend(value()),
+            "--benches" => options.targets.benches = true,
+            "--bench" => options.targets.bench.extend(value()),
+            "--all-targets" => options.targets.all_targets = true,
             "-F" | "--features" => options.features.features.extend(value()),
             "--all-features" => options.features.all_features = true,
             "--no-default-features" => options.features.no_default_features = true,
@@ -118,11 +143,11 @@ mod tests {
 
     #[test]
     fn the_build_is_read_off_and_the_target_replaced() {
-        let args = words("-p a --features=x --target t --cargo-profile fast name -- --target u");
+        let args = words("-p a --test b --features=x --target t --cargo-profile fast name -- --target u");
         let options = build_options(&args);
-        assert_eq!(options.to_args().join(" "), "--package a --features x --profile fast");
+        assert_eq!(options.to_args().join(" "), "--package a --test b --features x --profile fast");
         assert_eq!(options.compilation.target.as_deref(), Some("t"));
         let kept = without_target(args).join(" ");
-        assert_eq!(kept, "-p a --features=x --cargo-profile fast name -- --target u");
+        assert_eq!(kept, "-p a --test b --features=x --cargo-profile fast name -- --target u");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 
 use clap::Parser;
 use raddle_report::Failure;
@@ -13,6 +14,7 @@ use crate::cli::ReplayArgs;
 use crate::error::{Error, Result, exit};
 use crate::libtest::HarnessOptions;
 use crate::options::{RaddleOptions, entry};
+use crate::page::{self, Roots};
 use crate::report;
 use crate::run::{self, Contract};
 use crate::session::Session;
@@ -23,36 +25,18 @@ pub(crate) fn replay(args: ReplayArgs) -> Result<u8> {
     let raddle = RaddleOptions::default().with(entry("RADDLE_BACKEND"), args.backend);
     raddle.check()?;
     let failure = report::read(&args.file)?;
-    let file = std::path::absolute(&args.file).map_err(Error::file("find", &args.file))?;
-    let origin = Origin::of(&failure)?;
-    let terminal = Terminal::new(&args.output);
-
-    let session = Session::open(origin.cargo_options(&failure.build.cargo_args, args.output)?)?;
-    let binary =
-        build_tests(&session)?.into_iter().find(|binary| origin.matches(binary)).ok_or_else(|| {
-            Error::usage(format_args!("this workspace has no test binary `{}` any more", origin.text))
-        })?;
-    let mut contract = Contract::new(&session, &raddle, &terminal)?;
-    contract.set("RADDLE_REPLAY", file.display().to_string());
-    if args.force {
-        contract.set("RADDLE_FORCE", "1".to_owned());
-    }
-    run_replay(&binary, &failure.test, &contract)
-}
-
-fn run_replay(binary: &TestBinary, test: &str, contract: &Contract) -> Result<u8> {
-    let mut command = binary.command();
-    contract.apply_to_test(&mut command, binary, test);
-    if binary.own_main {
-        command.arg(test);
-    } else {
-        command.args(HarnessOptions::run_args(test));
-    }
-    let (status, output) = run::run_quietly(command, test).map_err(Error::start(&binary.executable))?;
+    let wishes: &[&'static str] = if args.force { &["RADDLE_FORCE"] } else { &[] };
+    let (status, output) = run_replay(&failure, &args.file, &raddle, wishes, args.output)?;
     print!("{output}");
+    let test = &failure.test;
     // The harness's code for a failed test: the report came as a panic.
     const PANICKED: i32 = 101;
     match status.code() {
+        // The failure shows again, so its page is worth a look.
+        Some(1) => {
+            page::announce(std::slice::from_ref(&args.file), |file| Roots::around(file, &failure));
+            Ok(exit::FAILED)
+        }
         Some(PANICKED) => Ok(exit::FAILED),
         Some(0) if output.trim().is_empty() => {
             println!("no failure: test `{test}` passed");
@@ -67,33 +51,87 @@ fn run_replay(binary: &TestBinary, test: &str, contract: &Contract) -> Result<u8
     }
 }
 
+/// Lets the test of a failure try other executions and add them to the failure file. The error says why that is not possible.
+pub(crate) fn find_alternatives(path: &Path, output: Output) -> Result<()> {
+    let failure = report::read(path)?;
+    let wishes = ["RADDLE_ALTERNATIVES"];
+    let (status, said) = run_replay(&failure, path, &RaddleOptions::default(), &wishes, output)?;
+    let said = said.trim();
+    match said.strip_prefix("error: ") {
+        _ if status.success() => {
+            eprintln!("{said}");
+            // The page shows the executions side by side.
+            page::announce(&[path.to_owned()], |file| Roots::around(file, &failure));
+            Ok(())
+        }
+        Some(reason) => Err(Error::usage(reason)),
+        None => Err(Error::usage(format_args!(
+            "other executions could not be tried: the test's process {}",
+            run::describe_status(status)
+        ))),
+    }
+}
+
+/// Builds the binary of a failure again and starts it with the failure file; `wishes` are variables that are set to `1`.
+fn run_replay(
+    failure: &Failure,
+    path: &Path,
+    raddle: &RaddleOptions,
+    wishes: &[&'static str],
+    output: Output,
+) -> Result<(ExitStatus, String)> {
+    let file = std::path::absolute(path).map_err(Error::file("find", path))?;
+    let replayed = Replayed::of(failure)?;
+    let terminal = Terminal::new(&output);
+
+    let session = Session::open(replayed.cargo_options(&failure.build.cargo_args, output)?)?;
+    let binary = replayed.build(&session)?;
+    let mut contract = Contract::new(&session, raddle, &terminal)?;
+    contract.set("RADDLE_REPLAY", file.display().to_string());
+    for wish in wishes {
+        contract.set(wish, "1".to_owned());
+    }
+    start(&binary, &failure.test, &contract)
+}
+
+fn start(binary: &TestBinary, test: &str, contract: &Contract) -> Result<(ExitStatus, String)> {
+    let mut command = binary.command();
+    contract.apply_to_test(&mut command, binary, test);
+    if binary.own_main {
+        command.arg(test);
+    } else {
+        command.args(HarnessOptions::run_args(test));
+    }
+    run::run_quietly(command, test).map_err(Error::start(&binary.executable))
+}
+
 /// What a failure's binary was built from: `my-crate@test:counter`.
 #[derive(Debug, PartialEq)]
-struct Origin {
+pub(crate) struct Replayed {
     text: String,
     package: String,
     kind: String,
     name: String,
 }
 
-impl Origin {
-    fn of(failure: &Failure) -> Result<Origin> {
+impl Replayed {
+    pub(crate) fn of(failure: &Failure) -> Result<Replayed> {
         let text = failure.build.package.as_deref().ok_or_else(|| {
             Error::usage(
                 "the failure file does not say which package it is from, because its test was not run by \
                  `cargo raddle test`; run that binary with RADDLE_REPLAY set to the file",
             )
         })?;
-        Origin::parse(text).ok_or_else(|| {
+        Replayed::parse(text).ok_or_else(|| {
             Error::usage(format_args!("the failure file names an unknown kind of binary: `{text}`"))
         })
     }
 
-    fn parse(text: &str) -> Option<Origin> {
+    fn parse(text: &str) -> Option<Replayed> {
         let (package, target) = text.rsplit_once('@')?;
         let (kind, name) = target.split_once(':')?;
         let known = matches!(kind, "lib" | "bin" | "test" | "bench" | "example");
-        known.then(|| Origin {
+        known.then(|| Replayed {
             text: text.to_owned(),
             package: package.to_owned(),
             kind: kind.to_owned(),
@@ -105,8 +143,15 @@ impl Origin {
         (&*binary.package, &*binary.kind, &*binary.name) == (&*self.package, &*self.kind, &*self.name)
     }
 
+    /// Builds the binary again.
+    pub(crate) fn build(&self, session: &Session) -> Result<TestBinary> {
+        build_tests(session)?.into_iter().find(|binary| self.matches(binary)).ok_or_else(|| {
+            Error::usage(format_args!("this workspace has no test binary `{}` any more", self.text))
+        })
+    }
+
     /// The options of the build that made the binary, now for that binary alone.
-    fn cargo_options(&self, recorded: &[String], output: Output) -> Result<CargoOptions> {
+    pub(crate) fn cargo_options(&self, recorded: &[String], output: Output) -> Result<CargoOptions> {
         let mut cargo = parse_recorded(recorded)?;
         let targets = &mut cargo.targets;
         match &*self.kind {
@@ -149,10 +194,10 @@ mod tests {
 
     #[test]
     fn origins_are_read() {
-        let origin = Origin::parse("my-crate@test:counter").unwrap();
+        let origin = Replayed::parse("my-crate@test:counter").unwrap();
         assert_eq!((&*origin.package, &*origin.kind, &*origin.name), ("my-crate", "test", "counter"));
         for text in ["", "my-crate", "my-crate@counter", "my-crate@doc:counter"] {
-            assert_eq!(Origin::parse(text), None, "{text}");
+            assert_eq!(Replayed::parse(text), None, "{text}");
         }
     }
 
@@ -160,7 +205,7 @@ mod tests {
     fn the_same_build_is_made_for_one_binary() {
         let recorded =
             ["--package", "a", "--package", "b", "--release", "--manifest-path", "/nonexistent/Cargo.toml"];
-        let origin = Origin::parse("b@test:counter").unwrap();
+        let origin = Replayed::parse("b@test:counter").unwrap();
         let options = origin.cargo_options(&recorded.map(str::to_owned), Output::default()).unwrap();
         assert_eq!(options.to_args().join(" "), "--package a --package b --test counter --release");
         assert!(parse_recorded(&["--nonsense".to_owned()]).is_err());

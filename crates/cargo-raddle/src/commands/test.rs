@@ -3,11 +3,16 @@
 use std::thread;
 
 use crate::binary::{TestBinary, build_tests};
-use crate::cli::TestArgs;
-use crate::error::{Result, exit};
+use crate::canary;
+use crate::ci;
+use crate::cli::{NoTests, TestArgs};
+use crate::coverage::Coverage;
+use crate::error::{Error, Result, exit};
 use crate::instrument::uses_raddle;
 use crate::libtest::{HarnessOptions, ListedTest, Selected};
+use crate::page::{self, Roots};
 use crate::run::{self, Contract, Settings, Suite, Totals};
+use crate::search_profile;
 use crate::session::Session;
 use crate::terminal::{Style, Terminal};
 
@@ -23,7 +28,20 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     let mut output = args.cargo.output.clone();
     output.color = harness.color.clone().or(output.color);
     let terminal = Terminal::new(&output);
+    refuse_replay()?;
     let session = Session::open(args.cargo)?;
+    let options = search_profile::apply(args.search_profile.as_deref(), &session.metadata, args.raddle)?;
+    let quiet = harness.quiet || output.quiet;
+    if !uses_raddle(&session.metadata) {
+        let sentence =
+            "nothing is explored, because nothing here depends on Raddle: `cargo add --dev raddle`";
+        if !options.is_exploring_optional() && !args.no_run && !harness.list {
+            return Err(Error::NotExplored(format!("{sentence}, or accept that with `--explored optional`")));
+        }
+        if !quiet {
+            eprintln!("{}: {sentence}", terminal.paint(Style::Warn, "warning"));
+        }
+    }
     let binaries = build_tests(&session)?;
     if args.no_run {
         for binary in &binaries {
@@ -33,22 +51,21 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
         return Ok(exit::PASSED);
     }
 
-    let quiet = harness.quiet || output.quiet;
-    if !quiet && !uses_raddle(&session.metadata) {
-        let warning = terminal.paint(Style::Warn, "warning");
-        eprintln!(
-            "{warning}: nothing is explored, because nothing here depends on Raddle: `cargo add --dev raddle`"
-        );
+    if !harness.list {
+        canary::check(&session, &binaries)?;
     }
     let suites = select(binaries, &harness)?;
     if harness.list {
         print_list(&suites);
         return Ok(exit::PASSED);
     }
-    let mut contract = Contract::new(&session, &args.raddle, &terminal)?;
+    let mut contract = Contract::new(&session, &options, &terminal)?;
     let threads = if harness.nocapture { 1 } else { harness.test_threads.unwrap_or_else(cores) };
     let tests: usize = suites.iter().flat_map(|suite| &suite.tests).filter(|test| !test.ignored).count();
     contract.set("RADDLE_CORES", cores().div_euclid(threads.min(tests).max(1)).max(1).to_string());
+    if args.coverage || args.coverage_json.is_some() {
+        contract.set("RADDLE_COVERAGE", "1".to_owned());
+    }
     let settings = Settings {
         threads,
         nocapture: harness.nocapture,
@@ -56,16 +73,47 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
         no_fail_fast: args.no_fail_fast,
         quiet,
         hint,
+        roots: Roots::of_workspace(&session.metadata.workspace_root),
         own_main_args: args.name.into_iter().chain(args.harness).collect(),
     };
-    let totals = run::run(&suites, &settings, &contract, &terminal);
-    if totals.passed + totals.failed + totals.ignored == 0 {
+    let (totals, results) = run::run(&suites, &settings, &contract, &terminal);
+    ci::annotate(&session.metadata.workspace_root, &results);
+    if let Some(path) = &args.junit {
+        ci::write_junit(path, &suites, &results)?;
+    }
+    let coverage = Coverage::of(&suites, &results);
+    if args.coverage {
+        print!("{}", coverage.text(&session.metadata.workspace_root));
+    }
+    if let Some(path) = &args.coverage_json {
+        coverage.write(path)?;
+    }
+    let is_empty = totals.passed + totals.failed + totals.ignored == 0;
+    if is_empty {
         println!("{}", nothing_ran(&harness, &totals));
     }
     if output.verbose > 0 {
         eprintln!("{}", terminal.status("Skipped", "doctests: they are not built with instrumentation"));
     }
-    Ok(if totals.failed == 0 { exit::PASSED } else { exit::FAILED })
+    let first_page = results.iter().flat_map(|result| &result.finished.pages).next();
+    if let Some(first_page) = first_page.filter(|_| args.open) {
+        page::open(first_page)?;
+    }
+    Ok(match totals.failed {
+        0 if is_empty && args.no_tests == NoTests::Fail => exit::NOT_EXPLORED,
+        0 => exit::PASSED,
+        _ => exit::FAILED,
+    })
+}
+
+/// A variable that is left over from a replay would make every test one.
+fn refuse_replay() -> Result<()> {
+    match std::env::var_os("RADDLE_REPLAY") {
+        None => Ok(()),
+        Some(_) => Err(Error::usage(
+            "`RADDLE_REPLAY` is set, so tests would replay a failure instead of exploring: unset it, or use `cargo raddle replay FILE`",
+        )),
+    }
 }
 
 /// Asks every binary for its tests.

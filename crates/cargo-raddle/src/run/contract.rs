@@ -8,7 +8,9 @@
 //! | `RADDLE_CARGO_ARGS` | how it was built: a JSON array of arguments |
 //! | `RADDLE_FAILURES` | the directory for failure files |
 //! | `RADDLE_CORES` | how many processors there are for each of the tests that run at once |
-//! | `RADDLE_PROGRESS` | a file descriptor for lines `executions⇥total, ~estimate or 0⇥depth⇥strategy`, and `promise⇥milliseconds` |
+//! | `RADDLE_PROGRESS` | a file descriptor for lines `executions⇥total, ~estimate or 0⇥depth⇥strategy`, `promise⇥milliseconds`, `failure⇥file`, `passed⇥what was explored`, `expected⇥0 or 1⇥condition` and `coverage⇥JSON` |
+//! | `RADDLE_ALTERNATIVES` | `1`: a replay looks for executions that pass, and adds them to the failure file |
+//! | `RADDLE_COVERAGE` | `1`: explorations without failure say which code they reached |
 //! | `RADDLE_COLOR`, `RADDLE_COLUMNS` | how reports are to look |
 
 use std::ffi::OsString;
@@ -89,12 +91,15 @@ impl Contract {
 }
 
 /// What must not reach a test from a Raddle further up.
-const INTERNAL: [&str; 7] = [
+const INTERNAL: [&str; 10] = [
     "RADDLE_OWNED",
     "RADDLE_TEST",
     "RADDLE_PACKAGE",
     "RADDLE_CORES",
     "RADDLE_PROGRESS",
+    "RADDLE_DEBUGGER",
+    "RADDLE_ALTERNATIVES",
+    "RADDLE_COVERAGE",
     wrapper::PLAN,
     wrapper::NEXT,
 ];

@@ -12,6 +12,7 @@ mod single;
 mod watchdog;
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -26,6 +27,7 @@ use self::single::run_one;
 pub(crate) use self::single::{describe_status, run_quietly};
 use crate::binary::TestBinary;
 use crate::libtest::{ListedTest, Selected};
+use crate::page::Roots;
 use crate::terminal::Terminal;
 
 /// A binary and those of its tests that were selected.
@@ -58,6 +60,8 @@ pub(crate) struct Settings {
     pub(crate) quiet: bool,
     /// How to run failed tests again is printed.
     pub(crate) hint: bool,
+    /// Where the source code is that pages of failures show.
+    pub(crate) roots: Roots,
     /// What a binary with its own `main` gets as arguments.
     pub(crate) own_main_args: Vec<String>,
 }
@@ -68,6 +72,12 @@ pub(crate) struct Finished {
     pub(crate) verdict: Verdict,
     /// Its output, without the harness's lines.
     pub(crate) output: String,
+    /// The pages of its failures.
+    pub(crate) pages: Vec<PathBuf>,
+    /// What its explorations without failure have done, in words.
+    pub(crate) explored: Vec<String>,
+    /// The code that they reached, as JSON, if that was asked for.
+    pub(crate) coverage: Vec<String>,
     /// From when to when it ran.
     pub(crate) time: Range<Instant>,
 }
@@ -81,8 +91,21 @@ pub(crate) enum Verdict {
     Ignored,
 }
 
-/// Runs everything and prints it.
-pub(crate) fn run(suites: &[Suite], settings: &Settings, contract: &Contract, terminal: &Terminal) -> Totals {
+/// The result of one test: the numbers of its suite and of itself within the suite.
+#[derive(Debug)]
+pub(crate) struct TestResult {
+    pub(crate) suite: usize,
+    pub(crate) test: usize,
+    pub(crate) finished: Finished,
+}
+
+/// Runs everything and prints it. The results are in the order of the suites.
+pub(crate) fn run(
+    suites: &[Suite],
+    settings: &Settings,
+    contract: &Contract,
+    terminal: &Terminal,
+) -> (Totals, Vec<TestResult>) {
     let progress = Progress::new(terminal.progress && !settings.nocapture);
     let queue = Mutex::new(Queue::new(suites, settings.no_fail_fast));
     interrupt::catch();
@@ -102,10 +125,13 @@ pub(crate) fn run(suites: &[Suite], settings: &Settings, contract: &Contract, te
         }
         drop(sender);
         let mut printer = Printer::new(suites, settings, terminal, &progress);
+        let mut results = Vec::new();
         for (job, finished) in receiver {
+            results.push(TestResult { suite: job.suite, test: job.test, finished: finished.clone() });
             printer.add(job, finished);
         }
-        printer.finish(began.elapsed())
+        results.sort_by_key(|result| (result.suite, result.test));
+        (printer.finish(began.elapsed()), results)
     })
 }
 

@@ -77,7 +77,7 @@ impl<'a> Printer<'a> {
         self.print_ready();
     }
 
-    /// Prints what is left when no more results come.
+    /// Prints what is left when no more results come. Returns the page of the first failure, too.
     pub(crate) fn finish(mut self, time: Duration) -> Totals {
         self.print_ready();
         if self.section.as_ref().is_some_and(|section| section.count() > 0) {
@@ -139,6 +139,7 @@ impl<'a> Printer<'a> {
         }
         let noted = match &finished.verdict {
             Verdict::Failed(Some(note)) => format!(" ({note})"),
+            Verdict::Passed => self.terminal.paint(Style::Dim, &explored(&finished.explored)),
             _ => String::new(),
         };
         let shown = matches!(finished.verdict, Verdict::Failed(_)) || !self.settings.quiet;
@@ -210,6 +211,16 @@ impl<'a> Printer<'a> {
 impl Section {
     fn count(&self) -> usize {
         self.totals.passed + self.totals.failed + self.totals.ignored
+    }
+}
+
+/// What the explorations of a test that passed have done, behind the verdict. A test that explores nothing has nothing there.
+fn explored(explored: &[String]) -> String {
+    match explored {
+        [] => String::new(),
+        [explored] => format!(" ({explored})"),
+        [first, _] => format!(" ({first}; and another exploration)"),
+        [first, others @ ..] => format!(" ({first}; and {} other explorations)", others.len()),
     }
 }
 

@@ -1,11 +1,22 @@
 //! Fixture crates, and `cargo raddle` run on copies of them.
 #![allow(dead_code, reason = "every test file uses some of it")]
 
+pub(crate) mod dap;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+/// Whether tests that take minutes are wanted: `RADDLE_SLOW_TESTS=1`. Says that a test is skipped if not.
+pub(crate) fn is_slow_wanted() -> bool {
+    let wanted = std::env::var_os("RADDLE_SLOW_TESTS").is_some();
+    if !wanted {
+        eprintln!("skipped: it takes long; set RADDLE_SLOW_TESTS to run it");
+    }
+    wanted
+}
 
 /// A copy of a fixture crate in a directory of its own.
 pub(crate) struct Fixture {
@@ -41,6 +52,8 @@ impl Fixture {
             }
         }
         command.current_dir(self.path()).env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_COLOR", "never");
+        // Most fixtures do without Raddle, to be built quickly.
+        command.env("RADDLE_EXPLORED", "optional");
         command.arg("raddle").args(args.split_ascii_whitespace());
         command
     }

@@ -1,0 +1,220 @@
+//! All schemas of a specification.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use raddle_refine::Verdict;
+use raddle_refine::blame::{self, MethodLevel};
+use raddle_refine::enumerate::{Candidate, Random, Suspects, Systematic};
+use raddle_refine::schema::Schema;
+use raddle_refine::spec::Spec;
+
+use super::{Project, Runner, Settings, calls_of, load};
+use crate::commands::{SizeArgs, ValidateArgs};
+use crate::error::{Error, Result};
+use crate::terminal::Terminal;
+
+/// What came of a specification.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The specification.
+    pub(crate) spec: Option<Spec>,
+    /// What is worth knowing: methods that were left out, and why.
+    pub(crate) notes: Vec<String>,
+    /// Methods that do not compile, and what the compiler says.
+    pub(crate) left_out: Vec<(String, String)>,
+    /// What is wrong with the specification as a whole.
+    pub(crate) mistake: Option<String>,
+    /// How many schemas there are in all, if all were asked for.
+    pub(crate) count: Option<u128>,
+    /// What came of each schema.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// For each method to blame, its smallest violation.
+    pub(crate) violations: Vec<Violation>,
+    /// The level of each method that is not trusted.
+    pub(crate) levels: BTreeMap<String, MethodLevel>,
+    /// How long building took, and running.
+    pub(crate) times: (Duration, Duration),
+}
+
+/// The smallest violation that a method is blamed for.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    /// What came of the schema.
+    pub(crate) verdict: Verdict,
+    /// How many schemas showed a violation of this method.
+    pub(crate) count: usize,
+    /// The failure file that shows the interleaving.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Batch {
+    /// Builds the driver of a specification, and tries its schemas.
+    pub(crate) fn run(path: &Path, args: &ValidateArgs, terminal: &Terminal) -> Result<Batch> {
+        let loaded = load(path)?;
+        let mut spec = loaded.spec;
+        let notes = loaded.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
+        filter_methods(&mut spec, &args.size)?;
+        let mut batch = Batch { path: path.to_owned(), notes, ..Batch::default() };
+        let given: Vec<Schema> = args.schema.iter().map(|text| parse(&spec, text)).collect::<Result<_>>()?;
+
+        let base = std::path::absolute(path).map_err(Error::file("find", path))?;
+        let base = base.parent().unwrap_or(Path::new("."));
+        let values = args.size.values.unwrap_or(args.size.bounds()?.default_values());
+        let began = Instant::now();
+        let drawn =
+            if given.is_empty() { draw(&spec, &args.size, values, &mut batch.count)? } else { given.clone() };
+        let calls = calls_of(&spec, values, &drawn);
+        say(terminal, args, "Building", &format!("a driver for {}", path.display()));
+        let project = Project::build(&spec, base, calls, args.tester.tester(), &args.project)?;
+        batch.left_out = project.left_out.clone();
+        spec.methods.retain(|method| !batch.left_out.iter().any(|(name, _)| *name == method.name));
+        batch.times.0 = began.elapsed();
+
+        // Without the methods that do not compile, others are drawn in their place.
+        let schemas = match (given.is_empty(), batch.left_out.is_empty()) {
+            (false, _) => given.into_iter().filter(|schema| spec.check(schema).is_ok()).collect(),
+            (true, true) => drawn,
+            (true, false) => draw(&spec, &args.size, values, &mut batch.count)?,
+        };
+        let time = Duration::from_secs_f64(args.size.time_per_test);
+        let runner = Runner::new(&project, Settings { time, seed: args.size.seed }, terminal)?;
+        let began = Instant::now();
+        say(terminal, args, "Running", &format!("{} schemas, seed {}", schemas.len(), args.size.seed));
+        batch.verdicts = runner.run_all(&schemas, |_| ())?;
+        batch.levels = blame::levels(&batch.verdicts);
+        batch.collect_violations(&runner, args)?;
+        batch.times.1 = began.elapsed();
+        batch.spec = Some(spec);
+        Ok(batch)
+    }
+
+    /// A specification that could not be tried.
+    pub(crate) fn refused(path: &Path, error: Error) -> Batch {
+        Batch { path: path.to_owned(), mistake: Some(error.to_string()), ..Batch::default() }
+    }
+
+    /// Whether something was seen that is not allowed.
+    pub(crate) fn has_violation(&self) -> bool {
+        self.verdicts.iter().any(Verdict::is_violation)
+    }
+
+    /// Whether something is wrong with the input.
+    pub(crate) fn has_mistake(&self) -> bool {
+        self.mistake.is_some()
+            || !self.left_out.is_empty()
+            || self.verdicts.iter().any(|verdict| verdict.problem.is_some())
+    }
+
+    /// For each method to blame, takes its smallest violation, makes it smaller still and finds it again.
+    fn collect_violations(&mut self, runner: &Runner<'_>, args: &ValidateArgs) -> Result<()> {
+        let mut by_method: BTreeMap<String, (usize, Verdict)> = BTreeMap::new();
+        for verdict in self.verdicts.iter().filter(|verdict| verdict.is_violation()) {
+            let blamed = verdict.blamed.clone().unwrap_or_default();
+            let (count, smallest) = by_method.entry(blamed).or_insert_with(|| (0, verdict.clone()));
+            *count += 1;
+            if blame::size(&verdict.schema) < blame::size(&smallest.schema) {
+                *smallest = verdict.clone();
+            }
+        }
+        for (method, (count, verdict)) in by_method {
+            let verdict = match args.no_minimize {
+                true => verdict,
+                false => minimise(runner, verdict)?,
+            };
+            if let Some(known) = self.levels.get_mut(&method)
+                && verdict.levels.get(&method) == Some(&known.level)
+            {
+                known.witness = Some(verdict.schema.clone());
+            }
+            let file = match &verdict.failure {
+                Some(failure) => failure.file.clone(),
+                None => runner.find_violation(&reparse(&verdict.schema)?)?,
+            };
+            self.violations.push(Violation { verdict, count, file: file.map(PathBuf::from) });
+        }
+        Ok(())
+    }
+}
+
+/// The schemas that the options ask for; `count` becomes their number, if all were asked for.
+pub(crate) fn draw(
+    spec: &Spec,
+    size: &SizeArgs,
+    values: usize,
+    count: &mut Option<u128>,
+) -> Result<Vec<Schema>> {
+    let candidates: Vec<Candidate> = spec
+        .methods
+        .iter()
+        .flat_map(|method| {
+            spec.calls(method, values).into_iter().map(|invocation| Candidate {
+                invocation,
+                readonly: method.readonly,
+                trusted: method.trusted,
+            })
+        })
+        .collect();
+    let bounds = size.bounds()?;
+    if size.systematic {
+        let all = Systematic::new(&candidates, bounds);
+        *count = all.count_all();
+        return Ok(all.take(size.max_programs).collect());
+    }
+    Ok(Random::new(&candidates, bounds, Suspects::One, size.seed).take(size.max_programs).collect())
+}
+
+/// Leaves out one invocation after another while the same method is to blame.
+fn minimise(runner: &Runner<'_>, mut verdict: Verdict) -> Result<Verdict> {
+    loop {
+        let smaller = reparse(&verdict.schema)?.smaller();
+        let mut found = None;
+        for chunk in smaller.chunks(2) {
+            let verdicts = runner.run_all(chunk, |_| ())?;
+            found = verdicts.into_iter().find(|other| {
+                other.is_violation()
+                    && other.blamed == verdict.blamed
+                    && other.failure.is_some() == verdict.failure.is_some()
+            });
+            if found.is_some() {
+                break;
+            }
+        }
+        match found {
+            Some(found) => verdict = found,
+            None => return Ok(verdict),
+        }
+    }
+}
+
+fn reparse(text: &str) -> Result<Schema> {
+    text.parse().map_err(Error::usage)
+}
+
+/// A schema that fits a specification.
+pub(crate) fn parse(spec: &Spec, text: &str) -> Result<Schema> {
+    let schema: Schema = text.parse().map_err(Error::usage)?;
+    spec.check(&schema).map_err(Error::usage)?;
+    Ok(schema)
+}
+
+/// Leaves the methods that the options ask for.
+pub(crate) fn filter_methods(spec: &mut Spec, size: &SizeArgs) -> Result<()> {
+    let Some(filter) = &size.method_filter else { return Ok(()) };
+    let filter = regex_lite::Regex::new(filter)
+        .map_err(|error| Error::usage(format_args!("--method-filter takes a regular expression: {error}")))?;
+    spec.methods.retain(|method| filter.is_match(&method.name));
+    match spec.methods.is_empty() {
+        true => Err(Error::usage(format_args!("no method of the specification matches `{filter}`"))),
+        false => Ok(()),
+    }
+}
+
+fn say(terminal: &Terminal, args: &ValidateArgs, verb: &str, text: &str) {
+    if !args.output.quiet {
+        eprintln!("{}", terminal.status(verb, text));
+    }
+}

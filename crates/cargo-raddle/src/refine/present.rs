@@ -1,0 +1,276 @@
+//! What came of specifications, as text, JSON, JUnit XML and tables.
+
+use std::fmt::Write;
+
+use raddle_refine::blame::MethodLevel;
+use raddle_refine::table::{self, columns};
+use raddle_refine::{Level, Verdict};
+
+use super::{Batch, Violation};
+use crate::commands::ValidateArgs;
+use crate::error::{Error, Result};
+use crate::report;
+use crate::terminal::{Style, Terminal};
+
+/// The report for people.
+pub(crate) fn text(batch: &Batch, args: &ValidateArgs, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for note in &batch.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let error = terminal.paint(Style::Bad, "error");
+    for mistake in batch.mistake.iter().flat_map(|mistakes| mistakes.lines()) {
+        let _ = writeln!(text, "{error}: {mistake}");
+    }
+    for (method, why) in &batch.left_out {
+        let _ = writeln!(text, "{error}: `{method}` is left out, because it does not compile: {why}");
+    }
+    for (problem, schemas) in problems(batch) {
+        let others =
+            if schemas.len() > 1 { format!(" (and {} more)", schemas.len() - 1) } else { String::new() };
+        let _ = writeln!(text, "{error}: {problem}: {}{others}", schemas[0]);
+    }
+    for violation in &batch.violations {
+        text.push_str(&one_violation(violation, args, terminal));
+    }
+    // One schema that was asked for: its table, too.
+    if batch.violations.is_empty() && !args.schema.is_empty() {
+        for verdict in batch.verdicts.iter().filter(|verdict| verdict.problem.is_none()) {
+            let _ = writeln!(text, "---\n{}\n---\n{}---", verdict.schema, table::outcomes(verdict));
+        }
+    }
+    if args.maximality {
+        text.push_str(&maximality(batch));
+    }
+    if batch.mistake.is_none() {
+        text.push_str(&summary(batch, args));
+    }
+    text
+}
+
+fn one_violation(violation: &Violation, args: &ValidateArgs, terminal: &Terminal) -> String {
+    let Violation { verdict, count, file } = violation;
+    let mut text =
+        format!("{}\n---\n{}\n---\n", terminal.paint(Style::Bad, "violation discovered"), verdict.schema);
+    match &verdict.failure {
+        Some(failure) => {
+            let _ = writeln!(text, "{}", failure.what);
+        }
+        None => text.push_str(&table::outcomes(verdict)),
+    }
+    text.push_str("---\n");
+    if let Some(method) = &verdict.blamed {
+        let level = match verdict.levels.get(method) {
+            Some(Some(level)) => format!(": as seen here, it is at most {level}"),
+            Some(None) => ": not even weak consistency explains this".to_owned(),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "to blame: {method}{level}");
+    }
+    if *count > 1 {
+        let _ = writeln!(text, "{} schemas show this, of which this is the smallest, made smaller", count);
+    }
+    if let Some(file) = file {
+        match report::read(file) {
+            Ok(failure) if !args.output.quiet => text.push_str(&report::render(&failure, file, terminal)),
+            _ => {
+                let _ = writeln!(text, "replay: cargo raddle replay {}", file.display());
+            }
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn maximality(batch: &Batch) -> String {
+    let mut text = String::new();
+    for (method, found) in &batch.levels {
+        let _ = writeln!(
+            text,
+            "observed {} consistency for method: {method} ({})",
+            level_name(found.level),
+            basis(found)
+        );
+    }
+    text
+}
+
+fn summary(batch: &Batch, args: &ValidateArgs) -> String {
+    let violations = batch.verdicts.iter().filter(|verdict| verdict.is_violation()).count();
+    let complete = batch.verdicts.iter().filter(|verdict| verdict.complete).count();
+    let executions: u64 = batch.verdicts.iter().map(|verdict| verdict.executions).sum();
+    let of = batch.count.map_or(String::new(), |count| format!(" of {count}"));
+    let (build, run) = batch.times;
+    format!(
+        "Found {violations} violations in {}{of} schemas ({complete} searched to the end, {} executions, tester {}, seed {}; \
+         {:.1} s to build, {:.1} s to run).\n",
+        batch.verdicts.len(),
+        table::thousands(executions),
+        args.tester.tester().name(),
+        args.size.seed,
+        build.as_secs_f64(),
+        run.as_secs_f64()
+    )
+}
+
+/// Each problem once, with its schemas.
+fn problems(batch: &Batch) -> Vec<(&str, Vec<&str>)> {
+    let mut problems: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Verdict { problem, schema, .. } in &batch.verdicts {
+        let Some(problem) = problem else { continue };
+        match problems.iter_mut().find(|(known, _)| known == problem) {
+            Some((_, schemas)) => schemas.push(schema),
+            None => problems.push((problem, vec![schema])),
+        }
+    }
+    problems
+}
+
+/// All batches as one JSON document.
+pub(crate) fn json(batches: &[Batch]) -> Result<String> {
+    let method = |found: &MethodLevel| {
+        serde_json::json!({
+            "level": found.level, "schemas": found.schemas, "complete": found.complete, "witness": found.witness,
+        })
+    };
+    let batch = |batch: &Batch| {
+        let levels: serde_json::Map<String, serde_json::Value> =
+            batch.levels.iter().map(|(name, found)| (name.clone(), method(found))).collect();
+        let violations: Vec<_> = batch
+            .violations
+            .iter()
+            .map(|violation| {
+                serde_json::json!({
+                    "verdict": violation.verdict, "schemas": violation.count, "file": violation.file,
+                })
+            })
+            .collect();
+        serde_json::json!({
+            "spec": batch.path, "notes": batch.notes, "mistake": batch.mistake,
+            "left_out": batch.left_out.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "verdicts": batch.verdicts, "violations": violations, "levels": levels,
+            "seconds": { "build": batch.times.0.as_secs_f64(), "run": batch.times.1.as_secs_f64() },
+        })
+    };
+    let document =
+        serde_json::json!({ "format": 1, "batches": batches.iter().map(batch).collect::<Vec<_>>() });
+    serde_json::to_string_pretty(&document).map_err(Error::usage)
+}
+
+/// One test suite for each specification, one test case for each schema.
+pub(crate) fn junit(batches: &[Batch]) -> String {
+    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n".to_owned();
+    for batch in batches {
+        let failures = batch.verdicts.iter().filter(|verdict| verdict.is_violation()).count();
+        let problems = batch.verdicts.iter().filter(|verdict| verdict.problem.is_some()).count();
+        let mistakes = usize::from(batch.mistake.is_some());
+        let name = escape(&batch.path.display().to_string());
+        let tests = batch.verdicts.len() + mistakes;
+        let errors = problems + mistakes;
+        let _ = writeln!(
+            text,
+            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">"
+        );
+        if let Some(mistake) = &batch.mistake {
+            let message = escape(mistake);
+            let _ = writeln!(
+                text,
+                "    <testcase name=\"specification\" classname=\"{name}\"><error message=\"{message}\"/></testcase>"
+            );
+        }
+        for verdict in &batch.verdicts {
+            let schema = escape(&verdict.schema);
+            let time = verdict.seconds;
+            let _ = write!(text, "    <testcase name=\"{schema}\" classname=\"{name}\" time=\"{time:.3}\">");
+            if let Some(problem) = &verdict.problem {
+                let _ = write!(text, "<error message=\"{}\"/>", escape(problem));
+            } else if verdict.is_violation() {
+                let message = match (&verdict.failure, &verdict.blamed) {
+                    (Some(failure), _) => failure.what.clone(),
+                    (None, Some(method)) => format!("unexpected outcome, to blame: {method}"),
+                    (None, None) => "unexpected outcome".to_owned(),
+                };
+                let table = escape(&table::outcomes(verdict));
+                let _ = write!(text, "<failure message=\"{}\">{table}</failure>", escape(&message));
+            }
+            text.push_str("</testcase>\n");
+        }
+        text.push_str("  </testsuite>\n");
+    }
+    text.push_str("</testsuites>\n");
+    text
+}
+
+/// A table of methods and their levels.
+pub(crate) fn markdown(batches: &[Batch]) -> String {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let object = batch.spec.as_ref().map_or(batch.path.display().to_string(), |spec| {
+            let version = spec.dependencies.first().and_then(|dependency| dependency.version.clone());
+            let name = spec.object.split('<').next().unwrap_or_default();
+            format!("`{name}` {}", version.unwrap_or_default())
+        });
+        if let Some(mistake) = &batch.mistake {
+            rows.push([
+                object.clone(),
+                String::new(),
+                format!("not tried: {mistake}"),
+                String::new(),
+                String::new(),
+            ]);
+        }
+        for (method, found) in &batch.levels {
+            let documented = batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone());
+            let witness = found
+                .witness
+                .as_ref()
+                .map_or("".to_owned(), |schema| format!("`{}`", schema.replace('|', "\\|")));
+            rows.push([
+                object.trim().to_owned(),
+                format!("`{method}`"),
+                format!("{} ({})", level_name(found.level), basis(found)),
+                documented.unwrap_or_default(),
+                witness,
+            ]);
+        }
+    }
+    let table = columns(
+        ["object", "method", "level seen", "what its documentation says", "smallest schema against more"],
+        &rows,
+    );
+    let mut text = String::new();
+    for (number, line) in table.lines().enumerate() {
+        let line = if number == 1 { line.replace("-|-", " | ") } else { line.to_owned() };
+        let _ = writeln!(text, "| {line} |");
+    }
+    text
+}
+
+fn level_name(level: Option<Level>) -> &'static str {
+    level.map_or("no", Level::name)
+}
+
+/// How much a level is based on.
+fn basis(found: &MethodLevel) -> String {
+    match found.complete == found.schemas {
+        true => format!("{} schemas, all executions", found.schemas),
+        false => format!("{} schemas, {} of them with all executions", found.schemas, found.complete),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // XML 1.0 has no other control characters.
+            '\n' | '\t' => escaped.push(c),
+            c if c.is_control() => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
