@@ -1,14 +1,29 @@
 //! What people and CI run in this repository: `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`,
-//! `cargo xtask regression`.
+//! `cargo xtask regression`, `cargo xtask page-test`, `cargo xtask gallery`, `cargo xtask fuzz`.
 #![forbid(unsafe_code)]
 
+mod browser;
+mod fuzz;
 mod regression;
 
 use std::process::{Command, ExitCode};
 
 /// Packages whose tests explore: they are built with instrumentation, each test in a process of its own.
-const EXPLORING: [&str; 7] =
-    ["real-crates", "broken", "litmus", "differential", "declarative", "examples", "conformance"];
+const EXPLORING: [&str; 13] = [
+    "real-crates",
+    "broken",
+    "litmus",
+    "differential",
+    "declarative",
+    "examples",
+    "conformance",
+    "objects",
+    "teaching",
+    "bounded-buffer",
+    "sorted-list",
+    "spin-lock",
+    "hardware",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,9 +32,13 @@ fn main() -> ExitCode {
         Some("lint") => lint(),
         Some("bench") => run(cargo().args(["run", "--release", "--package", "raddle-benches"])),
         Some("regression") => regression::main(&arguments[1..]),
+        Some("page-test") => browser::test(),
+        Some("gallery") => browser::gallery(),
+        Some("fuzz") => fuzz::main(&arguments[1..]),
         _ => {
             eprintln!(
-                "use `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench` or `cargo xtask regression`"
+                "use `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`, `cargo xtask regression`, \
+                 `cargo xtask page-test`, `cargo xtask gallery` or `cargo xtask fuzz`"
             );
             return ExitCode::from(2);
         }

@@ -399,7 +399,7 @@ mod known {
 
 #[test]
 fn what_is_known_is_suppressed_and_listed() {
-    let explorer = Explorer::new().executions(20);
+    let explorer = Explorer::new().executions(20).allow_one_thread(true);
     let leak = explorer.clone().suppress_kind(Kind::ThreadLeak, "red::known::*", "it is known");
     for strategy in all() {
         let report = leak.clone().strategy(strategy).run(known::leaks_a_thread);

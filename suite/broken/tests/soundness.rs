@@ -36,7 +36,8 @@ fn searches() -> impl Iterator<Item = (Strategy, Memory)> {
 }
 
 fn explorer((strategy, memory): &(Strategy, Memory)) -> Explorer {
-    let explorer = Explorer::new().strategy(strategy.clone()).memory(*memory);
+    // Some programs are about one thread.
+    let explorer = Explorer::new().strategy(strategy.clone()).memory(*memory).allow_one_thread(true);
     explorer.executions(100_000).budget(Duration::from_secs(20))
 }
 

@@ -8,7 +8,8 @@ use support::{Finds, entry};
 
 /// Searches by all strategies: those that sample or bound, and the exhaustive search under both memory models.
 fn explorers() -> Vec<(Strategy, Explorer)> {
-    let by = |strategy: &Strategy| Explorer::new().strategy(strategy.clone());
+    // Some programs are about one thread.
+    let by = |strategy: &Strategy| Explorer::new().strategy(strategy.clone()).allow_one_thread(true);
     let basic = all().into_iter().map(|strategy| (strategy.clone(), by(&strategy).executions(300)));
     let exhaustive = [Memory::Sc, Memory::Rc11].map(|memory| {
         let explorer = by(&Strategy::Exhaustive).memory(memory).executions(u64::MAX);

@@ -257,6 +257,7 @@ fn replayed() {
     let bug = &BUGS[number.parse::<usize>().unwrap()];
     // A failure file names its exploration by the number within the process.
     let exploration: u32 = std::env::var("CONFORMANCE_EXPLORATION").unwrap().parse().unwrap();
-    (0..exploration).for_each(|_| _ = Explorer::new().strategy(Strategy::Random).executions(1).run(|| ()));
+    let nothing = Explorer::new().strategy(Strategy::Random).executions(1).allow_one_thread(true);
+    (0..exploration).for_each(|_| _ = nothing.clone().run(|| ()));
     Explorer::new().run(|| (bug.program)(false));
 }

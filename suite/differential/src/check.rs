@@ -154,7 +154,9 @@ fn ways(effort: &Effort) -> Vec<Way> {
         let explorer = explorer.executions(limit).races(races).time_limit(Duration::from_secs(3));
         ways.push(Way { name, explorer, claims, races, limit });
     };
-    let by = |strategy: &Strategy| Explorer::new().strategy(strategy.clone()).budget(effort.time);
+    let by = |strategy: &Strategy| {
+        Explorer::new().allow_one_thread(true).strategy(strategy.clone()).budget(effort.time)
+    };
     for races in [true, false] {
         for (strategy, memory) in strategies::complete() {
             let name = format!("{strategy} {memory}");

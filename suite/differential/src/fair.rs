@@ -191,7 +191,7 @@ impl World {
 pub fn check(program: &Program, executions: u64, time: Duration) -> Result<(), (String, Box<Failure>)> {
     for strategy in strategies::list().into_iter().map(|entry| entry.strategy) {
         for memory in [Memory::Sc, Memory::Rc11] {
-            let explorer = Explorer::new().strategy(strategy.clone()).memory(memory);
+            let explorer = Explorer::new().allow_one_thread(true).strategy(strategy.clone()).memory(memory);
             let explorer = explorer.executions(executions).budget(time);
             if let Err(failure) = explorer.try_run(|| run(program)) {
                 return Err((format!("{strategy}, {memory}"), failure));

@@ -1,7 +1,5 @@
 //! Helpers of the tests of real crates: the exploration of a correct use, and the replay of a failure.
 
-use std::time::Duration;
-
 use raddle::{Explorer, Strategy};
 /// Strategies that every crate is run under.
 pub use support::searching as strategies;
@@ -17,8 +15,7 @@ pub fn passes(executions: u64, body: impl Fn()) {
         let can_end = report.complete || support::entry(strategy).can_end();
         assert!(can_end || report.executions == executions, "{strategy}: {} executions", report.executions);
     }
-    // An exhaustive search may look for executions for long.
-    support::passes(&explorer.budget(Duration::from_secs(5)), &support::portfolios(), &body);
+    support::passes(&explorer, &support::portfolios(), &body);
 }
 
 /// Checks that every strategy finds a failure that is made on purpose, and that its schedule repeats the execution event for

@@ -15,7 +15,7 @@ use real_crates::fails;
 /// The events of one execution.
 #[track_caller]
 fn events(body: impl Fn()) -> u64 {
-    let report = Explorer::new().strategy(Strategy::Random).executions(1).run(body);
+    let report = Explorer::new().strategy(Strategy::Random).executions(1).allow_one_thread(true).run(body);
     assert_eq!(report.executions, 1);
     report.events
 }
