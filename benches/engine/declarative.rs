@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::hint::black_box;
 use std::thread;
+use std::time::Duration;
 
 use examples::bounded_buffer::BoundedBuffer;
 use examples::counter::RacyCounter;
@@ -133,22 +134,29 @@ pub(crate) fn verification(how: &str, executions: u64) {
     print("rss", peak_rss());
 }
 
+/// Executions a second of wall-clock time of the same scenario on real threads.
+pub(crate) fn stress(seconds: f64) {
+    let budget = Duration::from_secs_f64(seconds);
+    let coverage = queue_test().executions(u64::MAX).budget(budget).mode(Mode::Stress).run();
+    print("rate", coverage.stress() as f64 / coverage.elapsed.as_secs_f64());
+}
+
 fn declared(contract: Contract, executions: u64) -> u64 {
+    let test = queue_test().contract(contract).executions(executions).strategy(Strategy::Random);
+    test.mode(Mode::ModelChecking).run().executions()
+}
+
+/// Two threads with three operations each on a queue.
+fn queue_test() -> Test<MsQueue<u32>> {
     let scenario = Scenario::new()
         .thread([call("push", (1u32,)), call("pop", ()), call("push", (2u32,))])
         .thread([call("pop", ()), call("push", (3u32,)), call("pop", ())]);
-    let coverage = Test::new(MsQueue::<u32>::default)
+    Test::new(MsQueue::<u32>::default)
         .operation("push", |queue: &MsQueue<u32>, value: u32| queue.push(value))
         .operation("pop", |queue: &MsQueue<u32>| queue.pop())
         .spec(queue())
-        .contract(contract)
         .scenario(scenario)
         .iterations(0)
-        .executions(executions)
-        .strategy(Strategy::Random)
-        .mode(Mode::ModelChecking)
-        .run();
-    coverage.executions()
 }
 
 fn bare(executions: u64) -> u64 {

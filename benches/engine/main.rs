@@ -7,7 +7,10 @@
 //! engine event <kind> <alone|same thread|every event> <seconds>
 //! engine test <name> <seconds>
 //! engine failure <example> <found|small>
+//! engine report <events> <directory>
 //! engine verification <bare|recorded|verified> <executions>
+//! engine schedules <on|off> <executions>
+//! engine stress <seconds>
 //! ```
 
 #[path = "../shared/classics.rs"]
@@ -21,6 +24,8 @@ mod explore;
 mod measure;
 #[path = "../shared/programs.rs"]
 mod programs;
+mod report;
+mod teaching;
 #[path = "../shared/tests.rs"]
 mod tests;
 
@@ -51,7 +56,10 @@ fn run(args: &[&str]) {
             measure::time(number(seconds), 1, test);
         }
         ["failure", example, how] => declarative::failure(example, how == "small"),
+        ["report", events, directory] => report::failure(number(events), directory),
         ["verification", how, executions] => declarative::verification(how, number(executions)),
+        ["schedules", races, executions] => teaching::schedules(races == "on", number(executions)),
+        ["stress", seconds] => declarative::stress(number(seconds)),
         // Run by hand or by `cargo bench`.
         _ => println!("run `cargo run --release -p raddle-benches`"),
     }

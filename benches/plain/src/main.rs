@@ -6,6 +6,7 @@
 //! plain switch <bare|fs|call> <seconds>
 //! plain event <kind> <seconds>
 //! plain test <name> <seconds>
+//! plain stress <program> <seconds>
 //! ```
 
 #[path = "../../shared/events.rs"]
@@ -14,6 +15,7 @@ mod events;
 mod measure;
 mod on_loom;
 mod on_shuttle;
+mod stress;
 mod switch;
 #[path = "../../shared/tests.rs"]
 mod tests;
@@ -34,6 +36,7 @@ fn main() {
             let &(_, test) = tests::TESTS.iter().find(|test| test.0 == name).expect("no such test");
             measure::time(number(seconds), 1, test);
         }
+        ["stress", program, seconds] => stress::stress(program, number(seconds)),
         _ => eprintln!("run `cargo run --release -p raddle-benches`"),
     }
 }

@@ -6,6 +6,9 @@ mod exhaustive;
 mod exploration;
 mod memory;
 mod passive;
+mod report;
+mod stress;
+mod teaching;
 
 use crate::cell::Bench;
 
@@ -23,4 +26,7 @@ pub(crate) const ALL: &[(&str, Print)] = &[
     ("failures", declarative::print_failures),
     ("verification", declarative::print_verification),
     ("scenarios", declarative::print_memory),
+    ("report", report::print),
+    ("schedules", teaching::print),
+    ("stress", stress::print),
 ];
