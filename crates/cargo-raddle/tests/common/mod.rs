@@ -45,6 +45,8 @@ impl Fixture {
                 "RUSTC_WRAPPER",
                 "CARGO_TARGET_DIR",
                 "CARGO_BUILD",
+                // Without incremental compilation, small functions are compiled into the crates that call them.
+                "CARGO_INCREMENTAL",
                 "RUST_BACKTRACE",
             ];
             if name.to_str().is_some_and(|name| foreign.iter().any(|prefix| name.starts_with(prefix))) {
