@@ -7,13 +7,13 @@ use crate::image::Image;
 pub(crate) enum Call {
     /// A function at this address in the file.
     To(u64),
+    /// A function whose address the loader has written to the global offset table, at this address in the file.
+    ByTable(u64),
     /// A function whose address is read from an object, as those of methods are.
     ThroughPointer,
 }
 
 /// The call that ends at an address in the file; none if it is not recognised.
-///
-/// A call through the table that the linker fills in may go to any function of that name, and is not recognised.
 pub(crate) fn call_before(image: &Image, address: u64) -> Option<Call> {
     if !cfg!(target_arch = "x86_64") {
         return None;
@@ -26,15 +26,13 @@ const WINDOW: usize = 40;
 
 fn decode(code: [u8; WINDOW], end: u64) -> Option<Call> {
     match code[WINDOW - 6..] {
-        [0xff, 0x15, ..] => None,
-        [_, 0xe8, a, b, c, d] => {
-            Some(Call::To(end.wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into())))
-        }
+        [0xff, 0x15, a, b, c, d] => Some(Call::ByTable(relative(end, [a, b, c, d]))),
+        [_, 0xe8, a, b, c, d] => Some(Call::To(relative(end, [a, b, c, d]))),
         // A register; the upper eight have a prefix.
         [.., prefix, 0xff, register @ 0xd0..=0xd7] => {
             let upper = prefix == 0x41;
             let before = &code[..WINDOW - 2 - usize::from(upper)];
-            (loaded_from(before, register & 7, upper)? == Loaded::FromObject).then_some(Call::ThroughPointer)
+            loaded(before, end - WINDOW as u64, register & 7, upper)
         }
         // At an offset of a register: `call *0x18(%rax)`.
         [.., 0xff, 0x10..=0x13 | 0x16 | 0x17] => Some(Call::ThroughPointer),
@@ -43,22 +41,27 @@ fn decode(code: [u8; WINDOW], end: u64) -> Option<Call> {
     }
 }
 
-#[derive(PartialEq)]
-enum Loaded {
-    ByName,
-    FromObject,
+/// The call through a register, by the last instruction that loads the register: `mov memory, register` or `lea memory, register`, of
+/// 64 bits. The code begins at the address `start`.
+fn loaded(code: &[u8], start: u64, register: u8, upper: bool) -> Option<Call> {
+    let found = code.windows(3).enumerate().rev().find_map(|(at, window)| {
+        let [rex @ 0x48..=0x4f, opcode @ (0x8b | 0x8d), modrm] = *window else { return None };
+        let (to_upper, mode) = (rex & 4 != 0, modrm >> 6);
+        let is_it = to_upper == upper && modrm >> 3 & 7 == register && mode != 3;
+        is_it.then_some((at, opcode, mode == 0 && modrm & 7 == 5))
+    });
+    let (at, opcode, is_relative) = found?;
+    if !is_relative {
+        return (opcode == 0x8b).then_some(Call::ThroughPointer);
+    }
+    let offset = code.get(at + 3..at + 7)?.try_into().ok()?;
+    let target = relative(start + at as u64 + 7, offset);
+    Some(if opcode == 0x8b { Call::ByTable(target) } else { Call::To(target) })
 }
 
-/// The last load of the code into a register, in `mov memory, register` of 64 bits.
-fn loaded_from(code: &[u8], register: u8, upper: bool) -> Option<Loaded> {
-    code.windows(3).rev().find_map(|code| {
-        let [rex @ 0x48..=0x4f, 0x8b, modrm] = *code else { return None };
-        let (to_upper, mode) = (rex & 4 != 0, modrm >> 6);
-        if to_upper != upper || modrm >> 3 & 7 != register || mode == 3 {
-            return None;
-        }
-        Some(if mode == 0 && modrm & 7 == 5 { Loaded::ByName } else { Loaded::FromObject })
-    })
+/// The address at an offset from the end of an instruction.
+fn relative(end: u64, offset: [u8; 4]) -> u64 {
+    end.wrapping_add_signed(i32::from_le_bytes(offset).into())
 }
 
 #[cfg(test)]
@@ -76,7 +79,7 @@ mod tests {
     fn calls_are_told_apart() {
         check(&[0xe8, 0x10, 0, 0, 0], Some(Call::To(0x1010)));
         check(&[0x67, 0xe8, 0xf0, 0xff, 0xff, 0xff], Some(Call::To(0xff0)));
-        check(&[0xff, 0x15, 0x10, 0, 0, 0], None);
+        check(&[0xff, 0x15, 0x10, 0, 0, 0], Some(Call::ByTable(0x1010)));
         check(&[0xff, 0x50, 0x18], Some(Call::ThroughPointer));
         check(&[0xff, 0x10], Some(Call::ThroughPointer));
     }
@@ -84,8 +87,11 @@ mod tests {
     #[test]
     fn registers_are_traced_to_what_they_were_loaded_from() {
         // mov 0x3c6121(%rip), %rax; mov $2, %esi; call *%rax
-        let by_name = [0x48, 0x8b, 0x05, 0x21, 0x61, 0x3c, 0, 0xbe, 2, 0, 0, 0, 0xff, 0xd0];
-        check(&by_name, None);
+        let by_table = [0x48, 0x8b, 0x05, 0x21, 0x61, 0x3c, 0, 0xbe, 2, 0, 0, 0, 0xff, 0xd0];
+        check(&by_table, Some(Call::ByTable(0x1000 - 7 + 0x3c_6121)));
+        // The linker makes the load of an address from the table one of the address itself.
+        let direct = [0x48, 0x8d, 0x05, 0x21, 0x61, 0x3c, 0, 0xbe, 2, 0, 0, 0, 0xff, 0xd0];
+        check(&direct, Some(Call::To(0x1000 - 7 + 0x3c_6121)));
         // mov (%rsi), %rax; test %rax, %rax; je; call *%rax
         check(&[0x48, 0x8b, 0x06, 0x48, 0x85, 0xc0, 0x74, 0x05, 0xff, 0xd0], Some(Call::ThroughPointer));
         // mov 0x18(%r14), %r15; call *%r15

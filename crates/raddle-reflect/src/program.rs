@@ -12,7 +12,7 @@ use crate::statics;
 use crate::symbols::Symbols;
 use crate::types::Types;
 use crate::units::{UnitIndex, UnitTable};
-use crate::{Exchange, Frame, ReflectError, Site, locals, names, paths};
+use crate::{Exchange, Frame, Memory, ReflectError, Site, locals, names, paths};
 
 /// A program with its debug information, loaded at some address.
 ///
@@ -27,6 +27,8 @@ pub struct Program {
     unit_offsets: OnceLock<Vec<usize>>,
     tables: Mutex<HashMap<usize, Arc<UnitTable>>>,
     symbols: OnceLock<Symbols>,
+    /// The memory of the program, if it is the running one.
+    memory: Option<Memory>,
 }
 
 impl Program {
@@ -46,7 +48,7 @@ impl Program {
     pub fn current() -> Result<Program, ReflectError> {
         let image = Image::open(Path::new("/proc/self/exe"))?;
         let bias = if image.relocatable { own_load_bias()? } else { 0 };
-        Ok(Program::of(image, bias))
+        Ok(Program { memory: Memory::own().ok(), ..Program::of(image, bias) })
     }
 
     /// The program's identity, in hexadecimal: its GNU build id, or a hash of its code if the linker wrote none.
@@ -122,6 +124,7 @@ impl Program {
     fn tail_call(&self, return_address: u64, is_marked: &dyn Fn(&str) -> bool) -> Option<Site> {
         let target = match call_before(&self.image, return_address.checked_sub(self.bias)?)? {
             Call::To(target) => target,
+            Call::ByTable(slot) => self.in_table(slot)?,
             Call::ThroughPointer => return Some(Site::User),
         };
         let name = self.symbols().name(self.symbols().function(target)?);
@@ -134,6 +137,11 @@ impl Program {
             None => Around { path: names::demangle(name), name: "" },
         };
         classify_tail_call(function, is_marked)
+    }
+
+    /// The function whose address is in a slot of the global offset table, if the program runs here and the function is its own.
+    fn in_table(&self, slot: u64) -> Option<u64> {
+        self.memory.as_ref()?.read(slot + self.bias)?.checked_sub(self.bias)
     }
 
     /// The strength of a compare-exchange whose callback returns to this address.
@@ -215,6 +223,7 @@ impl Program {
             unit_offsets: OnceLock::new(),
             tables: Mutex::default(),
             symbols: OnceLock::new(),
+            memory: None,
         }
     }
 

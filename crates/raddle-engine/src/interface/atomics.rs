@@ -16,7 +16,7 @@ use crate::trace::Action;
 pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, location: *const T, order: Order) -> T {
     // SAFETY: the caller's.
     unsafe {
-        let code = sites::called(caller.pc, caller.fp);
+        let code = called::<T>(caller, None);
         let kind = AtomicKind::Load;
         let location = location.cast_mut();
         let read = dispatch!(engine, atomic(AtomicOp { caller, site: code.site, location, kind, order }));
@@ -33,7 +33,7 @@ pub unsafe fn load<T: Int>(engine: *mut Engine, caller: Caller, location: *const
 pub unsafe fn store<T: Int>(engine: *mut Engine, caller: Caller, location: *mut T, value: T, order: Order) {
     // SAFETY: the caller's.
     unsafe {
-        let code = sites::called(caller.pc, caller.fp);
+        let code = called::<T>(caller, None);
         let kind = AtomicKind::Store(value);
         dispatch!(engine, atomic(AtomicOp { caller, site: code.site, location, kind, order }));
         cover(engine, code, location);
@@ -55,7 +55,7 @@ pub unsafe fn rmw<T: Int>(
 ) -> T {
     // SAFETY: the caller's.
     unsafe {
-        let code = sites::called(caller.pc, caller.fp);
+        let code = called::<T>(caller, Some(op));
         let kind = AtomicKind::Rmw(op, operand);
         let read = dispatch!(engine, atomic(AtomicOp { caller, site: code.site, location, kind, order }));
         cover(engine, code, location);
@@ -80,7 +80,7 @@ pub unsafe fn compare_exchange<T: Int>(
     // SAFETY: the caller's.
     unsafe {
         let [order, failure] = dispatch!(&*engine, exchange_orders(orders));
-        let code = sites::called(caller.pc, caller.fp);
+        let code = called::<T>(caller, None);
         let site = code.site;
         let kind = AtomicKind::Cas { expected, new, failure };
         let op = AtomicOp { caller, site, location, kind, order };
@@ -93,6 +93,23 @@ pub unsafe fn compare_exchange<T: Int>(
         fence_if_local(engine, caller, location, order);
         read
     }
+}
+
+/// The code that makes an access. Where an access is not one that counts references, it is not the code around the call that makes it:
+/// another function has ended in a jump to the callback.
+#[inline(always)]
+unsafe fn called<T>(caller: Caller, rmw: Option<Rmw>) -> Called {
+    // SAFETY: the caller's.
+    let mut code = unsafe { sites::called(caller.pc, caller.fp) };
+    let is_plausible = size_of::<T>() == size_of::<usize>()
+        && match code.site {
+            Site::RefCountUp => rmw.is_none_or(|rmw| rmw == Rmw::Add),
+            _ => rmw.is_none_or(|rmw| rmw == Rmw::Sub),
+        };
+    if code.site.counts_references() && !is_plausible {
+        code.site = Site::User;
+    }
+    code
 }
 
 /// Notes an access that the current thread has made.
