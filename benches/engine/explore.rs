@@ -93,6 +93,7 @@ pub(crate) struct Timed {
 /// Explores.
 pub(crate) fn timed(explorer: Explorer, program: impl Fn()) -> Timed {
     // What an execution notes is rolled back with everything else, so set-up is measured by itself.
+    let explorer = explorer.allow_one_thread(true);
     let begin = cpu_seconds();
     explorer.clone().executions(0).run(&program);
     let between = cpu_seconds();

@@ -305,3 +305,97 @@ mod data_race {
         }
     }
 }
+
+/// Failures that one in about two thousand executions shows. Most are beyond the executions that the race detector follows from the first
+/// to the last.
+mod rare_failure {
+    use super::*;
+
+    /// Whether a thread that counts to ten was seen at 1, 4 and 8.
+    fn is_rare(counter: &AtomicUsize) -> bool {
+        [1, 4, 8].map(|count| counter.load(Relaxed) == count) == [true; 3]
+    }
+
+    /// Runs `then` at a rare moment, while another thread counts that has run `first`.
+    fn at_a_rare_moment(first: impl FnOnce() + Send, then: impl FnOnce()) {
+        let counter = &AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                first();
+                (0..10).for_each(|_| _ = counter.fetch_add(1, Relaxed));
+            });
+            if is_rare(counter) {
+                then();
+            }
+        });
+    }
+
+    /// The failure of a search with this seed, and whether races are looked for.
+    #[track_caller]
+    fn find(seed: u64, races: bool, program: impl Fn()) -> Box<Failure> {
+        let explorer = Explorer::new().strategy(Strategy::Random).memory(Memory::Sc).executions(200_000);
+        explorer.seed(seed).races(races).try_run(program).expect_err("one in two thousand executions fails")
+    }
+
+    const SEEDS: std::ops::Range<u64> = 0..24;
+
+    /// The number of searches whose failing execution comes late.
+    fn late(executions: impl Iterator<Item = u64>) -> usize {
+        executions.filter(|&execution| execution > 2_000).count()
+    }
+
+    #[test]
+    fn that_is_a_race_is_found() {
+        let program = || {
+            let data = Shared::<u64>::default();
+            at_a_rare_moment(|| data.set(1), || _ = std::hint::black_box(data.get()));
+        };
+        let found = SEEDS.map(|seed| find(seed, true, program));
+        let executions = found.inspect(|failure| assert_eq!(failure.kind, Kind::DataRace));
+        assert!(late(executions.map(|failure| failure.found_by.execution)) > 0);
+    }
+
+    /// A panic that comes after a race is reported as the race, in the execution that panics.
+    #[test]
+    fn that_comes_after_a_race_is_the_race() {
+        let program = || {
+            let data = Shared::<u64>::default();
+            at_a_rare_moment(|| data.set(1), || panic!("{}", data.get()));
+        };
+        let pairs = SEEDS.map(|seed| [true, false].map(|races| find(seed, races, program)));
+        let executions = pairs.map(|[race, panic]| {
+            assert_eq!([race.kind, panic.kind], [Kind::DataRace, Kind::Panic]);
+            assert_eq!(race.found_by.execution, panic.found_by.execution);
+            race.found_by.execution
+        });
+        assert!(late(executions) > 0);
+    }
+
+    #[test]
+    fn that_is_no_race_is_found_in_the_same_execution_as_without_the_detector() {
+        let use_after_free = || {
+            let block = Box::into_raw(Box::new(7u64));
+            let address = block.expose_provenance();
+            let mut is_read = false;
+            // SAFETY: the only reference.
+            let free =
+                move || drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<u64>(address)) });
+            at_a_rare_moment(free, || is_read = true);
+            if is_read {
+                // SAFETY: none: the block is freed.
+                std::hint::black_box(unsafe { *block });
+            }
+        };
+        let panic = || at_a_rare_moment(|| (), || panic!("rare"));
+        for (kind, program) in [(Kind::UseAfterFree, &use_after_free as &dyn Fn()), (Kind::Panic, &panic)] {
+            let executions = SEEDS.map(|seed| {
+                let [with, without] = [true, false].map(|races| find(seed, races, program));
+                assert_eq!([with.kind, without.kind], [kind; 2]);
+                assert_eq!(with.found_by.execution, without.found_by.execution);
+                assert_eq!(with.schedule, without.schedule);
+                with.found_by.execution
+            });
+            assert!(late(executions) > 0);
+        }
+    }
+}

@@ -6,6 +6,7 @@ use super::choice_log::ChoiceLog;
 use super::debugger::Debugger;
 use super::leaks;
 use super::race_detector::RaceDetector;
+use super::race_sampling::Resting;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::environment::Environment;
 use crate::isolate::heap;
@@ -93,8 +94,12 @@ pub(crate) struct Exploration {
     pub(crate) checker: Option<Box<ModelChecker>>,
     /// The liveness analysis of machine code, which proves spinloops.
     pub(crate) liveness: Liveness,
-    /// The race detector, if data races are looked for.
+    /// The race detector, if it follows the current execution.
     pub(crate) detector: Option<Box<RaceDetector>>,
+    /// The race detector, if it rests in the current execution.
+    pub(super) resting: Option<Resting>,
+    /// Whether the race detector follows the next execution.
+    pub(super) follows_next: bool,
     /// The filter of suppressed races.
     pub(crate) suppress: Option<Suppress>,
     /// Behaviour that the search has left out so far.
@@ -166,6 +171,8 @@ impl Exploration {
             checker,
             liveness: Liveness::default(),
             detector: None,
+            resting: None,
+            follows_next: true,
             suppress: None,
             left_out: LeftOut::default(),
             handle_counts: Vec::new(),

@@ -31,6 +31,7 @@ pub mod futex;
 pub(crate) mod leaks;
 mod plain_writes;
 mod race_detector;
+mod race_sampling;
 mod recording;
 mod scheduler;
 pub(crate) mod sites;
@@ -262,6 +263,8 @@ impl Engine {
 
     /// Begins an execution, without threads.
     fn begin(&mut self) {
+        let follows = mem::replace(&mut self.exploration.follows_next, true);
+        self.follow_accesses(follows || self.exploration.trace.is_some());
         self.execution.begin(&self.initial);
         if let Some(since) = self.exploration.scripted_limit {
             // The first event beyond the limit is the first fair one.
@@ -283,9 +286,11 @@ impl Engine {
         }
     }
 
-    /// Sets the number of the execution, from which its random bytes follow if they differ between executions.
+    /// Sets the number of the next execution, which decides whether the race detector follows it, and which random bytes it has if
+    /// they differ between executions.
     pub(crate) fn number(&mut self, execution: u64) {
         self.exploration.number = execution as u16;
+        self.exploration.follows_next = self.exploration.follows(execution);
         if self.exploration.limits.also.random_bytes {
             self.exploration.random_seed = Rng::of_execution(self.exploration.seed, execution).next();
         }

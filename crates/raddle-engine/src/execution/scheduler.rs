@@ -15,12 +15,18 @@ impl Engine {
     }
 
     /// Saves the call stack at which the current thread pauses, for reports of blocked threads.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn save_pause_stack(&mut self) {
         if self.exploration.trace.is_some() || self.exploration.limits.notes_stacks {
-            self.record_announced_write(None);
-            self.current().paused_at = unwind::call_stack();
+            self.save_stack();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn save_stack(&mut self) {
+        self.record_announced_write(None);
+        self.current().paused_at = unwind::call_stack();
     }
 
     pub(crate) fn check_limits(&mut self) {

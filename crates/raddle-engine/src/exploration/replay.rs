@@ -7,7 +7,6 @@ use super::{Found, Search, ThreadReport};
 use crate::execution::{Judge, RaceDetector};
 use crate::model_checker::ModelChecker;
 use crate::outcome::{Discarded, Outcome};
-use crate::platform::global::GLOBAL;
 use crate::schedule::Schedule;
 use crate::strategy::{Scripted, Strategy};
 use crate::trace::{Namer, Observer, Trace};
@@ -95,7 +94,8 @@ impl Search<'_> {
     }
 
     /// The failure of the latest execution, if it fails. It may fail only when it is repeated, because only now it is
-    /// known which lines of stacks threads share, and whether threads are left.
+    /// known which lines of stacks threads share, and whether threads are left. It may fail otherwise when it is repeated, because the
+    /// race detector rested.
     pub(super) fn failure(
         &mut self,
         outcome: Outcome,
@@ -111,7 +111,9 @@ impl Search<'_> {
         let failure = (outcome != Outcome::Passed).then(|| self.found(outcome, execution));
         // SAFETY: the engine lives as long as `self`.
         let has_learned = unsafe { (*self.engine).must_be_repeated() };
-        if !has_learned || !is_final {
+        // SAFETY: as above.
+        let may_be_race = failure.is_some() && unsafe { (*self.engine).has_rested() };
+        if !(has_learned || may_be_race) || !is_final {
             return failure;
         }
         // SAFETY: as above.
@@ -137,7 +139,6 @@ impl Search<'_> {
             // Which plain writes are seen is then a matter of this execution alone, which is repeated until all are.
             RaceDetector::begin_sharing(self.config.fork);
             (*self.engine).exploration.trace = Some(trace);
-            GLOBAL.wants_allocations.set(true);
             let max_ticks = (*self.engine).exploration.limits.max_ticks;
             if !limit_time {
                 (*self.engine).exploration.limits.max_ticks = u32::MAX;
@@ -145,7 +146,6 @@ impl Search<'_> {
             (*self.engine).exploration.namer = Some(namer);
             (*self.engine).exploration.observer = Some(observer);
             let found = self.rerun(schedule, body, judge);
-            GLOBAL.wants_allocations.set(self.config.races);
             (*self.engine).exploration.namer = None;
             (*self.engine).exploration.observer = None;
             (*self.engine).exploration.limits.max_ticks = max_ticks;

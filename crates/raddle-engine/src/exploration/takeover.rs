@@ -86,9 +86,7 @@ impl<'a> Search<'a> {
         }
         let engine = Box::into_raw(engine);
         execution::set_engine(engine);
-        GLOBAL.wants_announcements.set(true);
         GLOBAL.wants_registers.set(config.exhaustive);
-        GLOBAL.wants_allocations.set(config.races);
         let mut handlers = Handlers::install();
         if config.backend == Backend::Coroutines {
             handlers.forbid_time_stamps();

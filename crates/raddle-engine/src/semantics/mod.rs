@@ -237,12 +237,29 @@ pub(crate) use dispatch;
 /// `engine` must be the running engine, and the caller a virtual thread.
 #[inline(always)]
 pub(crate) unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine) -> T) -> T {
+    // SAFETY: the caller's; the reference ends with the call.
+    let result = work(unsafe { begin_entry(engine) });
+    end_entry();
+    result
+}
+
+/// Begins the engine's part of an operation. The compiler does not inline long closures; what calls this and [`end_entry`] instead of
+/// [`enter`] is compiled for each kind of access by itself.
+///
+/// # Safety
+/// As for [`enter`]; the reference must not be used after [`end_entry`].
+#[inline(always)]
+pub(crate) unsafe fn begin_entry<'e>(engine: *mut Engine) -> &'e mut Engine {
     GLOBAL.in_engine.set(true);
     GLOBAL.last_announced.set(0);
-    // SAFETY: the caller's; the reference ends with the call.
-    let result = work(unsafe { &mut *engine });
+    // SAFETY: the caller's.
+    unsafe { &mut *engine }
+}
+
+/// Ends the engine's part of an operation.
+#[inline(always)]
+pub(crate) fn end_entry() {
     GLOBAL.in_engine.set(false);
-    result
 }
 
 /// Operations that the machine calls.

@@ -87,12 +87,16 @@ impl SpinWatch {
     }
 
     /// Records a read. True if the thread spins.
-    #[inline]
-    pub fn read(&mut self, read: Read) -> bool {
-        self.ring[self.reads as usize % RING] = read;
+    #[inline(always)]
+    pub fn read(&mut self, Read { pc, address, value }: Read) -> bool {
+        // Field by field: a copy of the whole waits for the parts, which were stored just before.
+        let latest = &mut self.ring[self.reads as usize % RING];
+        latest.pc = pc;
+        latest.address = address;
+        latest.value = value;
         self.reads += 1;
         // A check at each read would cost more than the read. The same read of a loop is checked often enough.
-        self.reads >= PATIENCE && self.reads.is_multiple_of(LONGEST as u32) && self.repeats(read)
+        self.reads >= PATIENCE && self.reads.is_multiple_of(LONGEST as u32) && self.repeats()
     }
 
     /// The reads of the loop.
@@ -115,7 +119,8 @@ impl SpinWatch {
     }
 
     #[cold]
-    fn repeats(&mut self, latest: Read) -> bool {
+    fn repeats(&mut self) -> bool {
+        let latest = self.ring[(self.reads as usize - 1) % RING];
         // The value at the anchor may differ between iterations: the clock moves.
         if self.anchor.is_some_and(|anchor| (anchor.pc, anchor.address) != (latest.pc, latest.address)) {
             return false;

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use self::access::access;
 use super::unobserved::{self, with_clocks};
-use super::{AtomicKind, AtomicOp, MonitorCall, Semantics, StdCall, enter};
+use super::{AtomicKind, AtomicOp, MonitorCall, Semantics, StdCall, begin_entry, end_entry, enter};
 use crate::execution::Engine;
 use crate::happens_before::clock::Time;
 use crate::left_out::Reason;
@@ -61,7 +61,9 @@ impl Semantics for Interleaving {
                 unobserved::reach(engine, op.location);
                 return op.location.read_volatile();
             }
-            enter(engine, |engine| access(engine, op))
+            let read = access(begin_entry(engine), op);
+            end_entry();
+            read
         }
     }
 

@@ -8,10 +8,10 @@ use crate::trace::SwitchReason;
 
 impl Engine {
     /// The current thread has read without an effect: it may spin.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_read(&mut self, read: Read) {
         if self.current().spin.read(read) {
-            self.spin(read);
+            self.spin(read.pc);
         }
     }
 
@@ -25,13 +25,14 @@ impl Engine {
     }
 
     #[cold]
-    pub(super) fn spin(&mut self, read: Read) {
+    #[inline(never)]
+    pub(super) fn spin(&mut self, pc: usize) {
         if self.execution.memory_hash_of_round.is_some()
             || self.exploration.limits.prove_spins
             || self.exploration.limits.claims_all
         {
             let top = self.current().stack.top();
-            let state = crate::platform::unwind::machine_state(read.pc, top);
+            let state = crate::platform::unwind::machine_state(pc, top);
             self.current().spin.iteration_ended(state);
         }
         if self.exploration.limits.prove_spins && !self.current().spin.stuck {
