@@ -188,9 +188,10 @@ impl PlainAccessCounter {
             && unsafe { *GLOBAL.looks.get().add(offset) } == PlainAccessCounter::NO_CONCERN
     }
 
-    /// Counts a check of a plain access whose callback returns to `pc`. True if it is time to classify the code.
+    /// Counts a check of a plain access whose callback returns to `pc`. True if it is time to classify the code: after many checks, or
+    /// `at_once`.
     #[inline(always)]
-    pub(crate) fn count(pc: usize) -> bool {
+    pub(crate) fn count(pc: usize, at_once: bool) -> bool {
         let offset = pc.wrapping_sub(GLOBAL.text_start.get());
         if offset >= GLOBAL.text_len.get() {
             return false;
@@ -198,7 +199,9 @@ impl PlainAccessCounter {
         // SAFETY: the table has one byte per byte of code.
         let looks = unsafe { &mut *GLOBAL.looks.get().add(offset) };
         let counts = *looks < PlainAccessCounter::ENOUGH;
-        *looks += u8::from(counts);
+        if counts {
+            *looks = if at_once { PlainAccessCounter::ENOUGH } else { *looks + 1 };
+        }
         counts && *looks == PlainAccessCounter::ENOUGH
     }
 

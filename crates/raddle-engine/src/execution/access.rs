@@ -76,7 +76,8 @@ impl Engine {
     /// A plain access of the current thread.
     #[inline(always)]
     pub(crate) fn plain_access(&mut self, address: usize, size: usize, kind: AccessKind, caller: Caller) {
-        if PlainAccessCounter::count(caller.pc)
+        // A record must not depend on how often the code has run before.
+        if PlainAccessCounter::count(caller.pc, self.exploration.trace.is_some())
             && matches!(self.classify(caller.pc).site, Site::ThreadBookkeeping | Site::ExpandedRmw)
         {
             return PlainAccessCounter::set_no_concern(caller.pc);
@@ -155,6 +156,9 @@ impl Engine {
             record.set_allocated_at(self.now());
         }
         if self.exploration.trace.is_some() {
+            // Snapshots must not depend on what the memory held in an earlier execution.
+            // SAFETY: a block of this size, which nothing uses yet.
+            unsafe { std::ptr::write_bytes(address as *mut u8, 0, size) };
             self.record_block(Action::Allocate { address, size });
         }
     }

@@ -221,7 +221,8 @@ impl Engine {
         match self.exploration.limits.backend {
             Backend::Coroutines => {
                 thread.stack = thread.slot;
-                if self.exploration.clears_stacks {
+                // A recorded execution shows objects, which must not depend on what locals held before they were initialised.
+                if self.exploration.clears_stacks || self.exploration.trace.is_some() {
                     thread.stack.clear_top();
                 }
                 thread.context = coroutine::prepare(&thread.stack, coroutine_body);

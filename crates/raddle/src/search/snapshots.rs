@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 
 use raddle_engine::isolate::heap;
@@ -41,7 +43,7 @@ struct Snapshot {
 
 impl SnapshotRecorder {
     pub(crate) fn new(program: Option<Rc<Program>>) -> SnapshotRecorder {
-        let memory = ExecutionMemory(Memory::own().ok());
+        let memory = ExecutionMemory::new();
         let (recorder, snapshots) = (Recorder::new(), Vec::new());
         SnapshotRecorder(Rc::new(RefCell::new(State { program, memory, recorder, snapshots })))
     }
@@ -218,10 +220,46 @@ fn drop_events(events: &mut Vec<Event>, is_kept: &[bool]) {
 }
 
 /// The memory of the running execution.
-struct ExecutionMemory(Option<Memory>);
+struct ExecutionMemory {
+    memory: Option<Memory>,
+    /// The mappings of libraries.
+    libraries: Vec<Range<usize>>,
+}
+
+impl ExecutionMemory {
+    fn new() -> ExecutionMemory {
+        let program = std::env::current_exe().unwrap_or_default();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let mut libraries: Vec<Range<usize>> = Vec::new();
+        for line in maps.lines() {
+            let mut parts = line.split_ascii_whitespace();
+            let range = parts.next().and_then(|range| range.split_once('-'));
+            let number = |text| usize::from_str_radix(text, 16).unwrap_or(0);
+            let Some(range) = range.map(|(start, end)| number(start)..number(end)) else { continue };
+            let is_of_library = match parts.nth(4).map(Path::new) {
+                Some(file) => file.is_absolute() && file != program,
+                // Statics without contents follow the file.
+                None => libraries.last().is_some_and(|last| last.end == range.start),
+            };
+            if is_of_library {
+                libraries.push(range);
+            }
+        }
+        ExecutionMemory { memory: Memory::own().ok(), libraries }
+    }
+
+    /// Whether objects of the program can lie at an address. Locals that are not initialised yet hold what the engine left on the stack:
+    /// pointers into its own memory, and into libraries.
+    fn may_hold_objects(&self, address: usize) -> bool {
+        !heap::is_of_engine(address) && !self.libraries.iter().any(|library| library.contains(&address))
+    }
+}
 
 impl Space for ExecutionMemory {
     fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        if !self.may_hold_objects(address as usize) {
+            return false;
+        }
         if let Some(block) = heap::block_of(address as usize)
             && block.freed_by.is_none()
             && address as usize + bytes.len() <= block.start + block.size
@@ -230,7 +268,7 @@ impl Space for ExecutionMemory {
             unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
             return true;
         }
-        self.0.as_ref().is_some_and(|memory| memory.read_bytes(address, bytes))
+        self.memory.as_ref().is_some_and(|memory| memory.read_bytes(address, bytes))
     }
 
     fn block(&self, address: u64) -> Option<Block> {
