@@ -14,7 +14,7 @@
 //!    without an event.
 //!
 //! Counts that the user marks are treated in the same way, as far as they are used as `Arc` uses its counts
-//! (`interface::along_graph::count_marked`); every other access inspects the count. Such a count ends when its memory is freed. The
+//! (`semantics::graph_driven::refcounts::count_marked`); every other access inspects the count. Such a count ends when its memory is freed. The
 //! thread of the final decrement must acquire what the other decrements released, or the count becomes precise. This acquire is
 //! taken for a fence, even if it is a load of the count.
 //!
