@@ -2,12 +2,15 @@
 //!
 //! The number of threads and of invocations is uniform. Each thread but the last gets a number of invocations from a normal distribution
 //! around the even share, with standard deviation 1, the last the rest. Methods that are trusted and change the object count three
-//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; a schema is not made
-//! twice, not even with its threads in another order; and a schema in which nothing changes the object is not made at all.
+//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; every other
+//! schema is aimed at that method ([`aimed`](super::aimed)); values may be spread over a larger range ([`spread`](super::spread)); a schema is not
+//! made twice, not even with its threads in another order; and a schema in which nothing changes the object is not made at all.
 
 use std::collections::HashSet;
 
+use super::aimed::aimed;
 use super::rng::Rng;
+use super::spread::spread;
 use super::{Bounds, Candidate};
 use crate::schema::{Invocation, Schema};
 
@@ -26,6 +29,8 @@ pub struct Random {
     methods: Vec<Method>,
     bounds: Bounds,
     suspects: Suspects,
+    /// How many values there are to take those of a schema from.
+    range: usize,
     rng: Rng,
     made: HashSet<Schema>,
 }
@@ -63,7 +68,13 @@ impl Random {
             true => suspects,
             false => Suspects::Any,
         };
-        Random { methods, bounds, suspects, rng: Rng::new(seed), made: HashSet::new() }
+        Random { methods, bounds, suspects, range: 0, rng: Rng::new(seed), made: HashSet::new() }
+    }
+
+    /// The same schemas, with other values for each: those of the candidates stand for as many of the first `range` ones.
+    pub fn spread(mut self, range: usize) -> Random {
+        self.range = range;
+        self
     }
 
     fn draw(&mut self) -> Option<Schema> {
@@ -82,18 +93,11 @@ impl Random {
                 self.methods[*method].trusted || suspect.is_none_or(|suspect| *method == suspect)
             })
             .collect();
-        let (mut sequences, mut left) = (Vec::new(), invocations);
-        for thread in 0..threads {
-            let share = match thread + 1 == threads {
-                true => left,
-                false => self.rng.normal(invocations as f64 / threads as f64).round().max(1.0) as usize,
-            };
-            // The others get one each, too.
-            let share = share.min(left.saturating_sub(threads - thread - 1)).max(1);
-            left = left.saturating_sub(share);
-            sequences.push((0..share).map(|_| self.invocation(&pool)).collect::<Vec<_>>());
-        }
-        let schema = Schema::parallel(sequences);
+        let mut schema = match suspect {
+            Some(suspect) if self.rng.below(2) == 0 => self.aimed(suspect, threads, invocations),
+            _ => self.even(&pool, threads, invocations),
+        };
+        spread(&mut schema, self.range, &mut self.rng);
         let method = |invocation: &Invocation| {
             self.methods.iter().find(|method| method.calls[0].method == invocation.method)
         };
@@ -103,6 +107,45 @@ impl Random {
             schema.invocations().any(|invocation| invocation.method == self.methods[suspect].calls[0].method)
         });
         (changes && accuses).then_some(schema)
+    }
+
+    /// A schema whose threads are alike, as Violat has it.
+    fn even(&mut self, pool: &[usize], threads: usize, invocations: usize) -> Schema {
+        let (mut sequences, mut left) = (Vec::new(), invocations);
+        for thread in 0..threads {
+            let share = match thread + 1 == threads {
+                true => left,
+                false => self.rng.normal(invocations as f64 / threads as f64).round().max(1.0) as usize,
+            };
+            // The others get one each, too.
+            let share = share.min(left.saturating_sub(threads - thread - 1)).max(1);
+            left = left.saturating_sub(share);
+            sequences.push((0..share).map(|_| self.invocation(pool)).collect::<Vec<_>>());
+        }
+        Schema::parallel(sequences)
+    }
+
+    fn aimed(&mut self, suspect: usize, threads: usize, invocations: usize) -> Schema {
+        let trusted = |readonly: Option<bool>| -> Vec<usize> {
+            let fits = |method: &Method| {
+                method.trusted && readonly.is_none_or(|readonly| method.readonly == readonly)
+            };
+            (0..self.methods.len()).filter(|&method| fits(&self.methods[method])).collect()
+        };
+        let (any, mutators, readers) = (trusted(None), trusted(Some(false)), trusted(Some(true)));
+        let looks_after = !self.methods[suspect].readonly && !readers.is_empty();
+        let parts = aimed(threads, invocations, looks_after, &mut self.rng);
+        let mut make = |pool: &[usize], count: usize| -> Vec<Invocation> {
+            (0..count).map(|_| self.invocation(pool)).collect()
+        };
+        let mut phase =
+            vec![[make(&any, parts.before), make(&[suspect], 1), make(&any, parts.after)].concat()];
+        phase.extend(parts.others.iter().map(|&count| make(&any, count)));
+        let ends = [make(&mutators, parts.initial), make(&readers, parts.last)].map(|calls| vec![calls]);
+        let [initial, last] = ends;
+        let mut phases = vec![initial, phase, last];
+        phases.retain(|phase| phase.iter().any(|sequence| !sequence.is_empty()));
+        Schema { phases }
     }
 
     fn invocation(&mut self, pool: &[usize]) -> Invocation {

@@ -219,7 +219,7 @@ fn maps(keys: &[Literal], values: &[Literal]) -> Vec<Literal> {
 }
 
 /// `a`, `b`, ..., and then numbers.
-fn letter(number: usize) -> String {
+pub(crate) fn letter(number: usize) -> String {
     match u8::try_from(number) {
         Ok(number @ 0..26) => char::from(b'a' + number).to_string(),
         _ => number.to_string(),
