@@ -221,10 +221,7 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
         }
         for (method, found) in &batch.levels {
             let documented = batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone());
-            let witness = found
-                .witness
-                .as_ref()
-                .map_or("".to_owned(), |schema| format!("`{}`", schema.replace('|', "\\|")));
+            let witness = found.witness.as_deref().map_or(String::new(), in_cell);
             rows.push([
                 object.trim().to_owned(),
                 format!("`{method}`"),
@@ -232,6 +229,12 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
                 documented.unwrap_or_default(),
                 witness,
             ]);
+        }
+        for Violation { verdict, .. } in &batch.violations {
+            let Some(failure) = &verdict.failure else { continue };
+            let what = failure.what.lines().next().unwrap_or_default().replace('|', "\\|");
+            let schema = in_cell(&verdict.schema);
+            rows.push([object.trim().to_owned(), String::new(), what, String::new(), schema]);
         }
     }
     let table = columns(
@@ -244,6 +247,11 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
         let _ = writeln!(text, "| {line} |");
     }
     text
+}
+
+/// A schema in a cell of a table.
+fn in_cell(schema: &str) -> String {
+    format!("`{}`", schema.replace('|', "\\|"))
 }
 
 fn level_name(level: Option<Level>) -> &'static str {
