@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::rng::Rng;
-use crate::literal::Literal;
+use crate::literal::{Literal, letter};
 use crate::schema::Schema;
 
 /// Replaces the values of a schema by as many of the first `range`, at random. A range below 2 leaves them as they are.
@@ -60,9 +60,9 @@ const MOST: usize = 1 << 10;
 fn rename(literal: &mut Literal, names: &[usize], texts: bool) {
     match literal {
         Literal::Text(text) if texts => {
-            let number = (0..names.len()).find(|&number| crate::spec::letter(number) == *text);
+            let number = (0..names.len()).find(|&number| letter(number) == *text);
             if let Some(number) = number {
-                *text = crate::spec::letter(names[number]);
+                *text = letter(names[number]);
             }
         }
         Literal::Null | Literal::Bool(_) | Literal::Text(_) => {}

@@ -14,7 +14,7 @@ mod types;
 
 pub use tree::{Mistake, Place};
 pub use types::Type;
-pub(crate) use types::{letter, product};
+pub(crate) use types::product;
 
 use crate::level::Level;
 use crate::literal::Literal;
