@@ -15,6 +15,10 @@ use crate::terminal::{Style, Terminal};
 /// The report for people.
 pub(crate) fn text(batch: &Batch, args: &ValidateArgs, terminal: &Terminal) -> String {
     let mut text = String::new();
+    // With several specifications, it must be clear which one it is about.
+    if args.specs.len() > 1 {
+        let _ = writeln!(text, "{}:", batch.path.display());
+    }
     for note in &batch.notes {
         let _ = writeln!(text, "note: {note}");
     }

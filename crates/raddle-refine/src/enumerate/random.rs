@@ -2,8 +2,8 @@
 //!
 //! The number of threads and of invocations is uniform. Each thread but the last gets a number of invocations from a normal distribution
 //! around the even share, with standard deviation 1, the last the rest. Methods that are trusted and change the object count three
-//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; every other
-//! schema is aimed at that method ([`aimed`](super::aimed)); values may be spread over a larger range ([`spread`](super::spread)); a schema is not
+//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; three of four
+//! schemas are aimed at that method ([`aimed`](super::aimed)); values may be spread over a larger range ([`spread`](super::spread)); a schema is not
 //! made twice, not even with its threads in another order; and a schema in which nothing changes the object is not made at all.
 
 use std::collections::HashSet;
@@ -44,6 +44,12 @@ struct Method {
 
 /// So many schemas in a row that were made before mean that there are hardly any others.
 const MOST_REPETITIONS: usize = 2000;
+/// So many draws are made for an invocation that a schema does not have yet.
+const MOST_DRAWS: usize = 8;
+/// Of so many schemas that are aimed, all but one have something that moves.
+const MOVES: usize = 3;
+/// Of so many schemas, all but one are aimed at the method to blame.
+const AIMED: usize = 4;
 /// The weight of a trusted method that changes the object.
 const TRUSTED_MUTATOR: usize = 3;
 
@@ -94,7 +100,7 @@ impl Random {
             })
             .collect();
         let mut schema = match suspect {
-            Some(suspect) if self.rng.below(2) == 0 => self.aimed(suspect, threads, invocations),
+            Some(suspect) if self.rng.below(AIMED) > 0 => self.aimed(suspect, threads, invocations),
             _ => self.even(&pool, threads, invocations),
         };
         spread(&mut schema, self.range, &mut self.rng);
@@ -134,18 +140,71 @@ impl Random {
         };
         let (any, mutators, readers) = (trusted(None), trusted(Some(false)), trusted(Some(true)));
         let looks_after = !self.methods[suspect].readonly && !readers.is_empty();
-        let parts = aimed(threads, invocations, looks_after, &mut self.rng);
+        // Something that moves takes three calls. Small schemas are left to those whose threads are alike.
+        let moves = threads > 1 && threads + 2 <= self.bounds.max_invocations && self.rng.below(MOVES) > 0;
+        let rest = if moves { invocations.max(threads + 2) - 2 } else { invocations };
+        let parts = aimed(threads, rest, looks_after, &mut self.rng);
+        let mut used = HashSet::new();
+        let (mut initial, mut moving) = (Vec::new(), Vec::new());
+        if moves {
+            let [there, rest @ ..] = self.moving(&mutators);
+            used.extend([&there].into_iter().chain(&rest).cloned());
+            initial.push(there);
+            moving.extend(rest);
+        }
         let mut make = |pool: &[usize], count: usize| -> Vec<Invocation> {
-            (0..count).map(|_| self.invocation(pool)).collect()
+            (0..count).map(|_| self.unused(pool, &mut used)).collect()
         };
+        initial.extend(make(&mutators, parts.initial));
         let mut phase =
             vec![[make(&any, parts.before), make(&[suspect], 1), make(&any, parts.after)].concat()];
-        phase.extend(parts.others.iter().map(|&count| make(&any, count)));
-        let ends = [make(&mutators, parts.initial), make(&readers, parts.last)].map(|calls| vec![calls]);
-        let [initial, last] = ends;
-        let mut phases = vec![initial, phase, last];
+        for (number, &count) in parts.others.iter().enumerate() {
+            match number == 0 && moves {
+                true => phase.push([std::mem::take(&mut moving), make(&any, count - 1)].concat()),
+                false => phase.push(make(&any, count)),
+            }
+        }
+        let mut phases = vec![vec![initial], phase, vec![make(&readers, parts.last)]];
         phases.retain(|phase| phase.iter().any(|sequence| !sequence.is_empty()));
         Schema { phases }
+    }
+
+    /// Three changes by which something moves from one place to another, if the methods are those that add and remove: the first makes it be
+    /// there, the others take it away and add another, in either order. Who looks in between, and misses it or sees it twice, is found out.
+    fn moving(&mut self, mutators: &[usize]) -> [Invocation; 3] {
+        let add = mutators[self.rng.below(mutators.len())];
+        let others: Vec<usize> = mutators.iter().copied().filter(|&method| method != add).collect();
+        let remove = if others.is_empty() { add } else { others[self.rng.below(others.len())] };
+        let there = self.invocation(&[add]);
+        let place = |call: &Invocation| call.arguments.first().cloned();
+        let mut like = |method: usize, same: bool| {
+            let calls = &self.methods[method].calls;
+            let fits: Vec<&Invocation> =
+                calls.iter().filter(|call| (place(call) == place(&there)) == same).collect();
+            match fits.is_empty() {
+                true => calls[self.rng.below(calls.len())].clone(),
+                false => fits[self.rng.below(fits.len())].clone(),
+            }
+        };
+        let (away, elsewhere) = (like(remove, true), like(add, false));
+        match self.rng.below(2) {
+            0 => [there, away, elsewhere],
+            _ => [there, elsewhere, away],
+        }
+    }
+
+    /// An invocation that is not used yet, if such a one is soon found: a change that was made already is none, and a look that was had
+    /// tells little.
+    fn unused(&mut self, pool: &[usize], used: &mut HashSet<Invocation>) -> Invocation {
+        let mut drawn = self.invocation(pool);
+        for _ in 0..MOST_DRAWS {
+            if !used.contains(&drawn) {
+                break;
+            }
+            drawn = self.invocation(pool);
+        }
+        used.insert(drawn.clone());
+        drawn
     }
 
     fn invocation(&mut self, pool: &[usize]) -> Invocation {
