@@ -78,6 +78,26 @@ fn the_examples_of_the_paper_are_found_by_the_model_checker() {
     run(&fixture, &["replay", file]).exits(1).prints("unexpected outcome");
 }
 
+/// Neither small values nor schemas whose threads are alike show what `len` and `clear` of a map of shards do.
+#[test]
+fn methods_that_go_from_shard_to_shard_are_found() {
+    if !is_slow_wanted() {
+        return;
+    }
+    let fixture = Fixture::new("suite");
+    let spec = suite().join("specs/sharded.json");
+    let args = ["validate", spec.to_str().unwrap(), "--max-programs", "60", "--time-per-test", "0.5"];
+    let found = run(&fixture, &[&args[..], &["--format", "json"]].concat()).exits(1);
+    let document = json(&found);
+    let levels = &document["batches"][0]["levels"];
+    for method in ["len", "clear"] {
+        assert_ne!(levels[method]["level"], "complete", "{method}: {found}");
+        assert!(levels[method]["witness"].is_string(), "{method}: {found}");
+    }
+    let first = run(&fixture, &[&args[..], &["--range", "2", "--format", "json"]].concat()).exits(0);
+    assert_eq!(json(&first)["batches"][0]["levels"]["len"]["level"], "complete", "one shard is atomic");
+}
+
 #[test]
 fn stress_sees_nothing_that_model_checking_does_not() {
     if !is_slow_wanted() {
@@ -113,7 +133,8 @@ fn mistakes_are_one_sentence_each() {
         } else {
             format!(r#""constructor": "{constructor}", "#)
         };
-        let text = format!(r#"{{ "type": "{ty}", {constructor}{crate_of}, "methods": [{methods}] }}"#);
+        let text =
+            format!(r#"{{ "type": "{ty}", {constructor}{crate_of}, "range": 2, "methods": [{methods}] }}"#);
         fixture.write(name, &text).display().to_string()
     };
     let insert = r#"{ "name": "insert", "parameters": ["usize", "i32"], "trusted": true }"#;
@@ -204,6 +225,63 @@ fn generated_tests_are_formatted_and_are_not_overwritten() {
     );
     assert!(!text.contains("raddle_"), "the object and std only: {text}");
     run(&fixture, &args).exits(2).complains("exists already");
+}
+
+/// A kept file is like one that was written by hand: nobody complains about it, plain `cargo test` runs it, and `cargo raddle test` explores it.
+#[test]
+fn generated_tests_run_with_and_without_raddle() {
+    if !is_slow_wanted() {
+        return;
+    }
+    let fixture = Fixture::new("suite");
+    let spec = suite().join("specs/map.json");
+    let right = "{ insert(0,1) }; { get(0); insert(1,1) } || { insert(0,0) }; { remove(1) }";
+    let wrong = "{ get(1); contains_value(1) } || { insert(1,1); insert(0,1); insert(1,0) }";
+    for (name, schema) in [("right", right), ("wrong", wrong)] {
+        let out = format!("kept/tests/{name}.rs");
+        fixture.write("kept/src/lib.rs", "");
+        fs::create_dir_all(fixture.path().join("kept/tests")).unwrap();
+        let args = ["generate", spec.to_str().unwrap(), "--out", &out, "--schema", schema];
+        run(&fixture, &args).exits(0);
+    }
+    let raddle = suite().join("../../crates/raddle").canonicalize().unwrap();
+    let manifest = |with_raddle: bool| {
+        let raddle = if with_raddle { format!("raddle = {{ path = {raddle:?} }}\n") } else { String::new() };
+        let text = format!(
+            "[package]\nname = \"kept\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dev-dependencies]\n\
+             refinement = {{ path = {:?} }}\n{raddle}\n[workspace]\n",
+            suite()
+        );
+        fixture.write("kept/Cargo.toml", &text);
+        let lock = suite().join("../../Cargo.lock");
+        fs::copy(lock, fixture.path().join("kept/Cargo.lock")).unwrap();
+    };
+    let cargo = |args: &[&str]| {
+        let mut command = std::process::Command::new("cargo");
+        command.args(args).arg("--offline").current_dir(fixture.path().join("kept"));
+        command.env("CARGO_TARGET_DIR", target().join("kept")).env("RUSTFLAGS", "-D warnings");
+        Run::of(command)
+    };
+    manifest(false);
+    cargo(&["test", "--test", "right"]).exits(0).prints("1 passed");
+    cargo(&["test", "--test", "wrong", "--no-run"]).exits(0);
+    cargo(&["clippy", "--tests"]).exits(0);
+    for name in ["right", "wrong"] {
+        let mut rustfmt = std::process::Command::new("rustfmt");
+        rustfmt
+            .args(["--check", "--edition", "2024"])
+            .arg(fixture.path().join(format!("kept/tests/{name}.rs")));
+        Run::of(rustfmt).exits(0);
+    }
+
+    manifest(true);
+    let explore = |name: &str| {
+        let mut command = fixture.command("test --test");
+        command.arg(name).current_dir(fixture.path().join("kept")).env("CARGO_TARGET_DIR", target());
+        Run::of(command)
+    };
+    explore("right").exits(0).prints("1 passed");
+    explore("wrong").exits(1).prints("unexpected outcome `Some(1), false, None, None, Some(1)`");
 }
 
 /// The same schema on an object made of the types of other checkers. Their crates have to be fetched: `RADDLE_FOREIGN=1` asks for this.

@@ -33,5 +33,5 @@ pub use schema::{Invocation, Schema};
 pub use shown::Shown;
 #[cfg(feature = "spec")]
 pub use spec::Spec;
-pub use subject::{MethodPromise, Numbered, Subject};
+pub use subject::{MethodPromise, Numbered, Subject, Visit};
 pub use verdict::{Verdict, validate};

@@ -49,3 +49,11 @@ fn write_list<T>(
     }
     f.write_str("]")
 }
+
+/// `a`, `b`, ..., and then numbers.
+pub(crate) fn letter(number: usize) -> String {
+    match u8::try_from(number) {
+        Ok(number @ 0..26) => char::from(b'a' + number).to_string(),
+        _ => number.to_string(),
+    }
+}

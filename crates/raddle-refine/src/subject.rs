@@ -1,7 +1,7 @@
 //! The object under test at run time: how one is made, and what can be called.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::driver::Note;
 use crate::level::Level;
@@ -17,6 +17,8 @@ pub struct Subject<T> {
     state: Option<Look<T>>,
     /// Runs calls one after another, in place of the object itself.
     model: Option<Rehearsal>,
+    /// Where sequential runs are made, and the object there.
+    inside: Option<(Enter, Arc<Subject<T>>)>,
     /// Where calls of sequential runs are noted.
     note: Option<Note>,
 }
@@ -46,6 +48,12 @@ type Look<T> = Box<dyn Fn(&T) -> Shown + Send + Sync>;
 /// Runs calls one after another.
 type Rehearsal = Box<dyn Fn(&[usize]) -> Replay + Send + Sync>;
 
+/// Runs something where objects can exist.
+type Enter = Box<dyn Fn(Visit) + Send + Sync>;
+
+/// What is run there.
+pub type Visit = Box<dyn Fn() + Send + Sync>;
+
 /// A schema whose invocations are numbers of calls.
 pub type Numbered = Vec<Vec<Vec<usize>>>;
 
@@ -58,6 +66,7 @@ impl<T: Send + Sync + 'static> Subject<T> {
             calls: Vec::new(),
             state: None,
             model: None,
+            inside: None,
             note: None,
         }
     }
@@ -115,10 +124,36 @@ impl<T: Send + Sync + 'static> Subject<T> {
         self
     }
 
+    /// Makes sequential runs inside something: the objects of a foreign model checker exist in its executions only. `again` is the same
+    /// subject once more, which lives there.
+    pub fn inside(mut self, again: Subject<T>, enter: impl Fn(Visit) + Send + Sync + 'static) -> Subject<T> {
+        self.inside = Some((Box::new(enter), Arc::new(again)));
+        self
+    }
+
     /// Notes calls of sequential runs for somebody who watches.
     pub(crate) fn noting(mut self, note: Note) -> Subject<T> {
+        if let Some(again) = self.inside.as_mut().and_then(|(_, again)| Arc::get_mut(again)) {
+            again.note = Some(note.clone());
+        }
         self.note = Some(note);
         self
+    }
+
+    /// What a visit to the place of sequential runs returns.
+    fn visit<R: Send + 'static>(
+        enter: &Enter,
+        again: &Arc<Subject<T>>,
+        visit: impl Fn(&Subject<T>) -> R + Send + Sync + 'static,
+    ) -> R {
+        let (again, returned) = (again.clone(), Arc::new(Mutex::new(None)));
+        let results = returned.clone();
+        enter(Box::new(move || {
+            let result = visit(&again);
+            *results.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        }));
+        let result = returned.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.expect("what is entered is run")
     }
 
     /// A new object.
@@ -131,7 +166,11 @@ impl<T: Send + Sync + 'static> Subject<T> {
     /// # Errors
     /// One sentence, if the constructor panics.
     pub fn try_make(&self) -> Result<(), String> {
-        match catch_unwind(AssertUnwindSafe(|| drop(self.make()))) {
+        let make = || match &self.inside {
+            Some((enter, again)) => Subject::visit(enter, again, |again| drop(again.make())),
+            None => drop(self.make()),
+        };
+        match catch_unwind(AssertUnwindSafe(make)) {
             Ok(()) => Ok(()),
             Err(payload) => {
                 let message = Shown::panicked(&*payload);
@@ -191,6 +230,10 @@ impl<T: Send + Sync + 'static> Subject<T> {
         self.take_note(Some(String::new()));
         if let Some(model) = &self.model {
             return model(calls);
+        }
+        if let Some((enter, again)) = &self.inside {
+            let calls = calls.to_vec();
+            return Subject::visit(enter, again, move |again| again.replay(&calls));
         }
         let object = self.make();
         let values = calls.iter().map(|&call| {

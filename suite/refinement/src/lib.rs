@@ -1,7 +1,9 @@
 //! Objects whose methods are consistent to different degrees: twins of what Violat found in Java's collections, and objects that go wrong in
 //! other ways.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A map from a few small keys to numbers that are not negative. Single entries are atomic; a look at all of them is not, as in Java's
 /// `ConcurrentHashMap`.
@@ -66,6 +68,50 @@ impl Map {
 
 fn value_of(slot: i32) -> Option<i32> {
     (slot >= 0).then_some(slot)
+}
+
+/// A map of two shards, each behind a lock. Whoever looks at all entries takes one lock after the other.
+#[derive(Debug, Default)]
+pub struct Sharded {
+    shards: [Mutex<BTreeMap<i32, i32>>; 2],
+}
+
+impl Sharded {
+    /// Neighbours share a shard, as keys with similar hashes do: 0 to 3 are in the first, 4 to 7 in the second.
+    fn shard(&self, key: i32) -> MutexGuard<'_, BTreeMap<i32, i32>> {
+        let shard = usize::try_from(key / 4).unwrap_or_default() % self.shards.len();
+        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds or replaces an entry, and returns the old value.
+    pub fn insert(&self, key: i32, value: i32) -> Option<i32> {
+        self.shard(key).insert(key, value)
+    }
+
+    /// Removes an entry, and returns its value.
+    pub fn remove(&self, key: i32) -> Option<i32> {
+        self.shard(key).remove(&key)
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: i32) -> Option<i32> {
+        self.shard(key).get(&key).copied()
+    }
+
+    /// The number of entries: the sum over shards that may change meanwhile.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len()).sum()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes all entries, those of one shard after those of the other.
+    pub fn clear(&self) {
+        self.shards.iter().for_each(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).clear());
+    }
 }
 
 /// An object that panics when it is made.

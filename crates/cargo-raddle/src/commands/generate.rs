@@ -48,7 +48,7 @@ pub(crate) fn generate(args: GenerateArgs) -> Result<u8> {
     };
     let base = std::path::absolute(&args.spec).map_err(Error::file("find", &args.spec))?;
     let base = base.parent().unwrap_or(Path::new("."));
-    let calls = calls_of(&spec, values, &schemas);
+    let calls = calls_of(&spec, values, 0, &schemas);
     let project = Project::build(&spec, base, calls, Tester::Stress, &args.project)?;
     if let Some((method, why)) = project.left_out.first() {
         return Err(Error::usage(format_args!("`{method}` does not compile: {why}")));

@@ -63,9 +63,12 @@ pub(crate) struct SizeArgs {
     /// Invocations of all threads together, at most
     #[arg(long, value_name = "N", default_value_t = 6)]
     pub(crate) max_invocations: usize,
-    /// Values of each parameter: 0, 1, ...; by default as many as the logarithm of the invocations
+    /// Values of each parameter in a schema; by default as many as the logarithm of the invocations
     #[arg(long, value_name = "N")]
     pub(crate) values: Option<usize>,
+    /// Take the values of each schema from 0, 1, ... up to so many; by default what the specification says, or 8
+    #[arg(long, value_name = "N")]
+    pub(crate) range: Option<usize>,
     /// Seconds for each schema
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub(crate) time_per_test: f64,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_refine::Verdict;
 use raddle_refine::blame::{self, MethodLevel};
-use raddle_refine::enumerate::{Candidate, Random, Suspects, Systematic};
+use raddle_refine::enumerate::{Candidate, RANGE, Random, Suspects, Systematic, gathered};
 use raddle_refine::schema::Schema;
 use raddle_refine::spec::Spec;
 
@@ -67,7 +67,7 @@ impl Batch {
         let began = Instant::now();
         let drawn =
             if given.is_empty() { draw(&spec, &args.size, values, &mut batch.count)? } else { given.clone() };
-        let calls = calls_of(&spec, values, &drawn);
+        let calls = calls_of(&spec, values, range(&spec, &args.size), &drawn);
         say(terminal, args, "Building", &format!("a driver for {}", path.display()));
         let project = Project::build(&spec, base, calls, args.tester.tester(), &args.project)?;
         batch.left_out = project.left_out.clone();
@@ -164,30 +164,39 @@ pub(crate) fn draw(
         *count = all.count_all();
         return Ok(all.take(size.max_programs).collect());
     }
-    Ok(Random::new(&candidates, bounds, Suspects::One, size.seed).take(size.max_programs).collect())
+    let random = Random::new(&candidates, bounds, Suspects::One, size.seed).spread(range(spec, size));
+    Ok(random.take(size.max_programs).collect())
 }
 
-/// Leaves out one invocation after another while the same method is to blame.
+/// How many values the values of a schema are taken from.
+pub(crate) fn range(spec: &Spec, size: &SizeArgs) -> usize {
+    size.range.or(spec.range).unwrap_or(RANGE)
+}
+
+/// Leaves out one invocation after another while the same method is to blame, and then takes the first values if they do.
 fn minimise(runner: &Runner<'_>, mut verdict: Verdict) -> Result<Verdict> {
-    loop {
-        let smaller = reparse(&verdict.schema)?.smaller();
-        let mut found = None;
-        for chunk in smaller.chunks(2) {
-            let verdicts = runner.run_all(chunk, |_| ())?;
-            found = verdicts.into_iter().find(|other| {
-                other.is_violation()
-                    && other.blamed == verdict.blamed
-                    && other.failure.is_some() == verdict.failure.is_some()
-            });
-            if found.is_some() {
-                break;
-            }
-        }
-        match found {
-            Some(found) => verdict = found,
-            None => return Ok(verdict),
+    while let Some(smaller) = first_like(runner, &verdict, &reparse(&verdict.schema)?.smaller())? {
+        verdict = smaller;
+    }
+    let schema = reparse(&verdict.schema)?;
+    let plain = gathered(&schema);
+    let plain = if plain == schema { None } else { first_like(runner, &verdict, &[plain])? };
+    Ok(plain.unwrap_or(verdict))
+}
+
+/// The first schema for which the same method is to blame in the same way.
+fn first_like(runner: &Runner<'_>, verdict: &Verdict, schemas: &[Schema]) -> Result<Option<Verdict>> {
+    for chunk in schemas.chunks(2) {
+        let found = runner.run_all(chunk, |_| ())?.into_iter().find(|other| {
+            other.is_violation()
+                && other.blamed == verdict.blamed
+                && other.failure.is_some() == verdict.failure.is_some()
+        });
+        if found.is_some() {
+            return Ok(found);
         }
     }
+    Ok(None)
 }
 
 fn reparse(text: &str) -> Result<Schema> {

@@ -15,6 +15,10 @@ use crate::terminal::{Style, Terminal};
 /// The report for people.
 pub(crate) fn text(batch: &Batch, args: &ValidateArgs, terminal: &Terminal) -> String {
     let mut text = String::new();
+    // With several specifications, it must be clear which one it is about.
+    if args.specs.len() > 1 {
+        let _ = writeln!(text, "{}:", batch.path.display());
+    }
     for note in &batch.notes {
         let _ = writeln!(text, "note: {note}");
     }
@@ -221,10 +225,7 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
         }
         for (method, found) in &batch.levels {
             let documented = batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone());
-            let witness = found
-                .witness
-                .as_ref()
-                .map_or("".to_owned(), |schema| format!("`{}`", schema.replace('|', "\\|")));
+            let witness = found.witness.as_deref().map_or(String::new(), in_cell);
             rows.push([
                 object.trim().to_owned(),
                 format!("`{method}`"),
@@ -232,6 +233,12 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
                 documented.unwrap_or_default(),
                 witness,
             ]);
+        }
+        for Violation { verdict, .. } in &batch.violations {
+            let Some(failure) = &verdict.failure else { continue };
+            let what = failure.what.lines().next().unwrap_or_default().replace('|', "\\|");
+            let schema = in_cell(&verdict.schema);
+            rows.push([object.trim().to_owned(), String::new(), what, String::new(), schema]);
         }
     }
     let table = columns(
@@ -244,6 +251,11 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
         let _ = writeln!(text, "| {line} |");
     }
     text
+}
+
+/// A schema in a cell of a table.
+fn in_cell(schema: &str) -> String {
+    format!("`{}`", schema.replace('|', "\\|"))
 }
 
 fn level_name(level: Option<Level>) -> &'static str {

@@ -38,10 +38,16 @@ pub(crate) enum Program {
 /// So many calls are in a driver even if no schema has them, so that other schemas need no other driver.
 const MOST_CALLS: usize = 300;
 
-/// The calls of a driver: those of the schemas, and all others with so many values if these are not too many.
-pub(crate) fn calls_of(spec: &Spec, values: usize, schemas: &[Schema]) -> Vec<Invocation> {
-    let all: Vec<Invocation> = spec.methods.iter().flat_map(|method| spec.calls(method, values)).collect();
-    let mut calls = if all.len() <= MOST_CALLS { all } else { Vec::new() };
+/// The calls of a driver: those of the schemas, and all others with the values of the range, or with fewer, if these are not too many.
+pub(crate) fn calls_of(spec: &Spec, values: usize, range: usize, schemas: &[Schema]) -> Vec<Invocation> {
+    let all = |values| -> Vec<Invocation> {
+        spec.methods.iter().flat_map(|method| spec.calls(method, values)).collect()
+    };
+    let few = |calls: &Vec<Invocation>| calls.len() <= MOST_CALLS;
+    let mut calls = Some(all(range.max(values)))
+        .filter(few)
+        .or_else(|| Some(all(values)).filter(few))
+        .unwrap_or_default();
     let mut known: BTreeSet<Invocation> = calls.iter().cloned().collect();
     for invocation in schemas.iter().flat_map(Schema::invocations) {
         if known.insert(invocation.clone()) {

@@ -1,10 +1,13 @@
 //! Which schemas to try: at random, as Violat does by default, or all of them, smallest first.
 
+mod aimed;
 mod random;
 mod rng;
+mod spread;
 mod systematic;
 
 pub use random::{Random, Suspects};
+pub use spread::gathered;
 pub use systematic::Systematic;
 
 use crate::schema::Invocation;
@@ -38,6 +41,9 @@ impl Default for Bounds {
         Bounds { min_threads: 2, max_threads: 2, min_invocations: 3, max_invocations: 6 }
     }
 }
+
+/// How many values the few values of a schema are taken from, unless the specification says otherwise.
+pub const RANGE: usize = 8;
 
 impl Bounds {
     /// How many values of a type are tried by default: Violat's ⌈ln(most invocations)⌉.

@@ -2,12 +2,15 @@
 //!
 //! The number of threads and of invocations is uniform. Each thread but the last gets a number of invocations from a normal distribution
 //! around the even share, with standard deviation 1, the last the rest. Methods that are trusted and change the object count three
-//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; a schema is not made
-//! twice, not even with its threads in another order; and a schema in which nothing changes the object is not made at all.
+//! times. Beyond Violat: at most one method that is not trusted is in a schema, so that it is clear whom to blame; three of four
+//! schemas are aimed at that method ([`aimed`](super::aimed)); values may be spread over a larger range ([`spread`](super::spread)); a schema is not
+//! made twice, not even with its threads in another order; and a schema in which nothing changes the object is not made at all.
 
 use std::collections::HashSet;
 
+use super::aimed::aimed;
 use super::rng::Rng;
+use super::spread::spread;
 use super::{Bounds, Candidate};
 use crate::schema::{Invocation, Schema};
 
@@ -26,6 +29,8 @@ pub struct Random {
     methods: Vec<Method>,
     bounds: Bounds,
     suspects: Suspects,
+    /// How many values there are to take those of a schema from.
+    range: usize,
     rng: Rng,
     made: HashSet<Schema>,
 }
@@ -39,6 +44,12 @@ struct Method {
 
 /// So many schemas in a row that were made before mean that there are hardly any others.
 const MOST_REPETITIONS: usize = 2000;
+/// So many draws are made for an invocation that a schema does not have yet.
+const MOST_DRAWS: usize = 8;
+/// Of so many schemas that are aimed, all but one have something that moves.
+const MOVES: usize = 3;
+/// Of so many schemas, all but one are aimed at the method to blame.
+const AIMED: usize = 4;
 /// The weight of a trusted method that changes the object.
 const TRUSTED_MUTATOR: usize = 3;
 
@@ -63,7 +74,13 @@ impl Random {
             true => suspects,
             false => Suspects::Any,
         };
-        Random { methods, bounds, suspects, rng: Rng::new(seed), made: HashSet::new() }
+        Random { methods, bounds, suspects, range: 0, rng: Rng::new(seed), made: HashSet::new() }
+    }
+
+    /// The same schemas, with other values for each: those of the candidates stand for as many of the first `range` ones.
+    pub fn spread(mut self, range: usize) -> Random {
+        self.range = range;
+        self
     }
 
     fn draw(&mut self) -> Option<Schema> {
@@ -82,18 +99,11 @@ impl Random {
                 self.methods[*method].trusted || suspect.is_none_or(|suspect| *method == suspect)
             })
             .collect();
-        let (mut sequences, mut left) = (Vec::new(), invocations);
-        for thread in 0..threads {
-            let share = match thread + 1 == threads {
-                true => left,
-                false => self.rng.normal(invocations as f64 / threads as f64).round().max(1.0) as usize,
-            };
-            // The others get one each, too.
-            let share = share.min(left.saturating_sub(threads - thread - 1)).max(1);
-            left = left.saturating_sub(share);
-            sequences.push((0..share).map(|_| self.invocation(&pool)).collect::<Vec<_>>());
-        }
-        let schema = Schema::parallel(sequences);
+        let mut schema = match suspect {
+            Some(suspect) if self.rng.below(AIMED) > 0 => self.aimed(suspect, threads, invocations),
+            _ => self.even(&pool, threads, invocations),
+        };
+        spread(&mut schema, self.range, &mut self.rng);
         let method = |invocation: &Invocation| {
             self.methods.iter().find(|method| method.calls[0].method == invocation.method)
         };
@@ -103,6 +113,98 @@ impl Random {
             schema.invocations().any(|invocation| invocation.method == self.methods[suspect].calls[0].method)
         });
         (changes && accuses).then_some(schema)
+    }
+
+    /// A schema whose threads are alike, as Violat has it.
+    fn even(&mut self, pool: &[usize], threads: usize, invocations: usize) -> Schema {
+        let (mut sequences, mut left) = (Vec::new(), invocations);
+        for thread in 0..threads {
+            let share = match thread + 1 == threads {
+                true => left,
+                false => self.rng.normal(invocations as f64 / threads as f64).round().max(1.0) as usize,
+            };
+            // The others get one each, too.
+            let share = share.min(left.saturating_sub(threads - thread - 1)).max(1);
+            left = left.saturating_sub(share);
+            sequences.push((0..share).map(|_| self.invocation(pool)).collect::<Vec<_>>());
+        }
+        Schema::parallel(sequences)
+    }
+
+    fn aimed(&mut self, suspect: usize, threads: usize, invocations: usize) -> Schema {
+        let trusted = |readonly: Option<bool>| -> Vec<usize> {
+            let fits = |method: &Method| {
+                method.trusted && readonly.is_none_or(|readonly| method.readonly == readonly)
+            };
+            (0..self.methods.len()).filter(|&method| fits(&self.methods[method])).collect()
+        };
+        let (any, mutators, readers) = (trusted(None), trusted(Some(false)), trusted(Some(true)));
+        let looks_after = !self.methods[suspect].readonly && !readers.is_empty();
+        // Something that moves takes three calls. Small schemas are left to those whose threads are alike.
+        let moves = threads > 1 && threads + 2 <= self.bounds.max_invocations && self.rng.below(MOVES) > 0;
+        let rest = if moves { invocations.max(threads + 2) - 2 } else { invocations };
+        let parts = aimed(threads, rest, looks_after, &mut self.rng);
+        let mut used = HashSet::new();
+        let (mut initial, mut moving) = (Vec::new(), Vec::new());
+        if moves {
+            let [there, rest @ ..] = self.moving(&mutators);
+            used.extend([&there].into_iter().chain(&rest).cloned());
+            initial.push(there);
+            moving.extend(rest);
+        }
+        let mut make = |pool: &[usize], count: usize| -> Vec<Invocation> {
+            (0..count).map(|_| self.unused(pool, &mut used)).collect()
+        };
+        initial.extend(make(&mutators, parts.initial));
+        let mut phase =
+            vec![[make(&any, parts.before), make(&[suspect], 1), make(&any, parts.after)].concat()];
+        for (number, &count) in parts.others.iter().enumerate() {
+            match number == 0 && moves {
+                true => phase.push([std::mem::take(&mut moving), make(&any, count - 1)].concat()),
+                false => phase.push(make(&any, count)),
+            }
+        }
+        let mut phases = vec![vec![initial], phase, vec![make(&readers, parts.last)]];
+        phases.retain(|phase| phase.iter().any(|sequence| !sequence.is_empty()));
+        Schema { phases }
+    }
+
+    /// Three changes by which something moves from one place to another, if the methods are those that add and remove: the first makes it be
+    /// there, the others take it away and add another, in either order. Who looks in between, and misses it or sees it twice, is found out.
+    fn moving(&mut self, mutators: &[usize]) -> [Invocation; 3] {
+        let add = mutators[self.rng.below(mutators.len())];
+        let others: Vec<usize> = mutators.iter().copied().filter(|&method| method != add).collect();
+        let remove = if others.is_empty() { add } else { others[self.rng.below(others.len())] };
+        let there = self.invocation(&[add]);
+        let place = |call: &Invocation| call.arguments.first().cloned();
+        let mut like = |method: usize, same: bool| {
+            let calls = &self.methods[method].calls;
+            let fits: Vec<&Invocation> =
+                calls.iter().filter(|call| (place(call) == place(&there)) == same).collect();
+            match fits.is_empty() {
+                true => calls[self.rng.below(calls.len())].clone(),
+                false => fits[self.rng.below(fits.len())].clone(),
+            }
+        };
+        let (away, elsewhere) = (like(remove, true), like(add, false));
+        match self.rng.below(2) {
+            0 => [there, away, elsewhere],
+            _ => [there, elsewhere, away],
+        }
+    }
+
+    /// An invocation that is not used yet, if such a one is soon found: a change that was made already is none, and a look that was had
+    /// tells little.
+    fn unused(&mut self, pool: &[usize], used: &mut HashSet<Invocation>) -> Invocation {
+        let mut drawn = self.invocation(pool);
+        for _ in 0..MOST_DRAWS {
+            if !used.contains(&drawn) {
+                break;
+            }
+            drawn = self.invocation(pool);
+        }
+        used.insert(drawn.clone());
+        drawn
     }
 
     fn invocation(&mut self, pool: &[usize]) -> Invocation {

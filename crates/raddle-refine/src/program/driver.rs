@@ -67,7 +67,13 @@ pub fn driver(spec: &Spec, calls: &[Invocation], tester: Tester) -> Result<Drive
         writer.line(&format!("type Model = {};", one_line(&model.object)));
         writer.subject("model", "Model", &model.constructor, None, spec, calls)?;
     }
-    let subject = if spec.model.is_some() { "subject().model(model())" } else { "subject()" };
+    let mut subject = "subject()".to_owned();
+    if spec.model.is_some() {
+        subject.push_str(".model(model())");
+    }
+    if let Some(enter) = enter(tester) {
+        subject.push_str(&format!(".inside(subject(), {enter})"));
+    }
     writer.line("const HERE: &str = env!(\"CARGO_MANIFEST_DIR\");");
     writer.line(&support(tester));
     let violation = match tester {
@@ -97,6 +103,15 @@ fn support(tester: Tester) -> String {
         Tester::Shuttle => SHUTTLE,
     };
     format!("{}\n{observe}", FOREIGN.replace("RUN", run.trim()))
+}
+
+/// What makes sequential runs where the object is made of the types of a foreign checker.
+fn enter(tester: Tester) -> Option<&'static str> {
+    match tester {
+        Tester::Stress | Tester::Model => None,
+        Tester::Loom => Some("|visit| loom::model(visit)"),
+        Tester::Shuttle => Some("|visit| shuttle::check_random(visit, 1)"),
+    }
 }
 
 /// A back end that collects what a foreign model checker shows. Threads are those of that checker; the object is shared by its `Arc`.
@@ -186,7 +201,7 @@ impl Writer {
             ));
         }
         for invocation in calls {
-            let block = block(spec, invocation, "Shown::debug", "Shown::ignored()")?;
+            let block = block(spec, invocation)?;
             let mut line = String::new();
             let _ = write!(line, ".call({:?}, |object: &{ty}| {{ {block} }})", invocation.to_string());
             let number = self.text.lines().count() + 1;

@@ -1,6 +1,6 @@
 //! Tests to keep: a file that needs the object and std only.
 
-use super::calls::{block, one_line};
+use super::calls::{one_line, text as text_of};
 use crate::schema::{Invocation, Schema};
 use crate::spec::Spec;
 
@@ -36,7 +36,12 @@ pub fn standalone(spec: &Spec, kept: &[Kept], command: &str) -> Result<String, S
     for (number, kept) in kept.iter().enumerate() {
         text.push_str(&test(spec, kept, number)?);
     }
-    text.push_str(SUPPORT);
+    text.push_str(&SUPPORT.replace("EXECUTIONS", &EXECUTIONS.to_string()));
+    for (name, function) in [("debug", DEBUG), ("ignored", IGNORED)] {
+        if text.contains(&format!("{name}(&")) {
+            text.push_str(function);
+        }
+    }
     Ok(text)
 }
 
@@ -84,9 +89,7 @@ fn test(spec: &Spec, kept: &Kept, number: usize) -> Result<String, String> {
 
 /// The results of a sequence, as a vector of texts.
 fn results(spec: &Spec, sequence: &[Invocation]) -> Result<String, String> {
-    let calls = sequence.iter().map(|invocation| {
-        Ok(format!("shown(|| {{ {} }})", block(spec, invocation, "debug", "\"_\".to_owned()")?))
-    });
+    let calls = sequence.iter().map(|invocation| Ok(format!("shown(|| {})", text_of(spec, invocation)?)));
     Ok(format!("vec![{}]", calls.collect::<Result<Vec<_>, String>>()?.join(", ")))
 }
 
@@ -110,7 +113,7 @@ fn check(expected: &[&str], run: impl Fn(bool) -> String) {
     #[cfg(raddle)]
     raddle::explore(|| once(false));
     #[cfg(not(raddle))]
-    for _ in 0..1000 {
+    for _ in 0..EXECUTIONS {
         once(true);
     }
 }
@@ -129,8 +132,18 @@ fn shown(call: impl FnOnce() -> String) -> String {
         }
     }
 }
+"#;
 
+/// What tests use that show a result.
+const DEBUG: &str = r#"
 fn debug(result: &impl std::fmt::Debug) -> String {
     format!("{result:?}")
+}
+"#;
+
+/// What tests use that do not.
+const IGNORED: &str = r#"
+fn ignored<T>(_result: &T) -> String {
+    "_".to_owned()
 }
 "#;

@@ -21,6 +21,7 @@ pub(super) const SPEC_KEYS: &[&str] = &[
     "prelude",
     "state",
     "model",
+    "range",
     "methods",
     "java",
     "harnessParameters",
@@ -111,6 +112,7 @@ impl Decoder {
             state: root.get("state").and_then(|node| self.text(node)),
             dependencies,
             model: root.get("model").and_then(|node| self.model(node)),
+            range: root.get("range").and_then(|node| self.count(node)),
             methods,
         })
     }
@@ -333,6 +335,16 @@ impl Decoder {
 
     fn texts(&mut self, node: &Node) -> Vec<String> {
         self.list(node).iter().filter_map(|node| self.text(node)).collect()
+    }
+
+    fn count(&mut self, node: &Node) -> Option<usize> {
+        match node.value {
+            Value::Int(value) if value > 0 => usize::try_from(value).ok(),
+            _ => {
+                self.mistakes.push(node.expected("a number that is more than 0"));
+                None
+            }
+        }
     }
 
     fn flag(&mut self, node: &Node) -> Option<bool> {

@@ -38,6 +38,8 @@ pub struct Spec {
     pub dependencies: Vec<Dependency>,
     /// The object that says what to expect, if that is not the object under test itself.
     pub model: Option<Model>,
+    /// How many values of each parameter make sense: 0, 1, ...; nothing if that is not known.
+    pub range: Option<usize>,
     /// The methods.
     pub methods: Vec<Method>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::literal::Literal;
+use crate::literal::{Literal, letter};
 
 /// The type of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -216,14 +216,6 @@ fn maps(keys: &[Literal], values: &[Literal]) -> Vec<Literal> {
         maps = keys.iter().flat_map(|key| values.iter().map(move |value| entry(key, value))).collect();
     }
     maps
-}
-
-/// `a`, `b`, ..., and then numbers.
-fn letter(number: usize) -> String {
-    match u8::try_from(number) {
-        Ok(number @ 0..26) => char::from(b'a' + number).to_string(),
-        _ => number.to_string(),
-    }
 }
 
 fn fits(name: &str, value: i64) -> Option<()> {
