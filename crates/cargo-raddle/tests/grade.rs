@@ -314,7 +314,7 @@ fn mistakes_are_shown_with_their_places() {
     submit(&fixture, "anna", "pub fn answer() -> u32 { 42 }");
     let text = fs::read_to_string(fixture.path().join("course.toml")).unwrap();
     let wrong = text
-        .replace("\"200 MiB\"", "\"much\"")
+        .replace("\"64 MiB\"", "\"much\"")
         .replace("points = 1\n", "points = -1\n")
         .replace("\"asm\"", "\"assembler\"");
     fixture.write("course.toml", &wrong);
@@ -325,7 +325,7 @@ fn mistakes_are_shown_with_their_places() {
         .complains("course.toml:22:10: write points");
     fixture.write("course.toml", &text.replace("name = \"the_answer_is_right\"", "name = \"the_answer\""));
     grade(&fixture, "").exits(2).complains("course.toml:21:8: there is no test `the_answer` in `public`");
-    fixture.write("course.toml", &text.replace("wall = \"2s\"", "wal = \"2s\""));
+    fixture.write("course.toml", &text.replace("wall = \"5s\"", "wal = \"5s\""));
     grade(&fixture, "").exits(2).complains("course.toml:9:1: unknown field `wal`");
     fixture.write("course.toml", &text);
     fixture.write("src/lib.rs", "pub fn answer() -> u32 { 41 }");
