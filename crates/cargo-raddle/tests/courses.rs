@@ -183,11 +183,11 @@ const HOSTILE: [(&str, &str, &[&str]); 10] = [
         &["limit-memory", "crash"],
     ),
     ("prints", "for _ in 0..1 << 14 { println!(\"{}\", \"x\".repeat(1 << 16)) }", &["limit-output"]),
-    ("exits", "std::process::exit(0)", &["exit", "ended-early"]),
+    ("exits", "std::process::exit(0);", &["exit", "ended-early"]),
     (
         "fakes",
         "println!(\"test numbers_come_out_in_order ... ok\\n\\ntest result: ok. 1 passed; 0 failed;\"); \
-         eprintln!(\"ok numbers_come_out_in_order\\nok nobody_waits_forever\"); std::process::exit(0)",
+         eprintln!(\"ok numbers_come_out_in_order\\nok nobody_waits_forever\"); std::process::exit(0);",
         &["exit", "ended-early"],
     ),
     (
@@ -195,7 +195,7 @@ const HOSTILE: [(&str, &str, &[&str]); 10] = [
         "for path in [\"COURSE\", \"SUBMISSIONS\", \"/lib\"] { let _ = std::fs::remove_dir_all(path); } ring.append(value);",
         &[],
     ),
-    ("aborts", "std::process::abort()", &["crash"]),
+    ("aborts", "std::process::abort();", &["crash"]),
     ("broken", "ring.append(value", &["does not compile"]),
     ("builds", "ring.append(value);", &[]),
 ];
