@@ -1,84 +1,84 @@
 //! The tests that students do not have.
 
 use std::collections::VecDeque;
-use std::thread;
 
 use bounded_buffer::BoundedBuffer;
+use raddle::teach::{ScheduleTest, Scheduler, test_many_schedules};
 
-/// Explores executions, always the same number of them: points must not depend on how fast a machine is.
-fn explore(program: impl Fn()) {
-    raddle::Explorer::new().executions(3000).allow_one_thread(true).run(program);
-}
-
-/// Producers and consumers of one number each; returns the numbers that were taken, sorted.
-fn market(capacity: usize, producers: u32, consumers: u32) -> Vec<u32> {
-    let buffer = BoundedBuffer::new(capacity);
-    let mut taken = thread::scope(|scope| {
-        let consumers: Vec<_> = (0..consumers).map(|_| scope.spawn(|| buffer.take())).collect();
-        for number in 0..producers {
-            let buffer = &buffer;
-            scope.spawn(move || buffer.put(number));
-        }
-        consumers.into_iter().map(|consumer| consumer.join().unwrap()).collect::<Vec<_>>()
+/// Producers and consumers of one number each: what is put is taken.
+fn market(sched: &Scheduler, capacity: usize, producers: u32, consumers: u32) {
+    let buffer = sched.share(BoundedBuffer::new(capacity));
+    for number in 0..producers {
+        sched.thread(move || buffer.put(number));
+    }
+    for _ in 0..consumers {
+        sched.thread(|| buffer.take());
+    }
+    sched.validate(move |results| {
+        let mut taken: Vec<u32> = results.all().copied().collect();
+        taken.sort_unstable();
+        let right = taken == (0..producers).collect::<Vec<_>>() && buffer.is_empty();
+        (right, format!("{taken:?} were taken of {producers} numbers, and {} are left", buffer.len()))
     });
-    assert!(buffer.is_empty(), "numbers are left");
-    taken.sort_unstable();
-    taken
 }
 
 #[test]
 fn two_consumers_get_two_numbers() {
-    explore(|| assert_eq!(market(2, 2, 2), [0, 1]));
+    test_many_schedules(4, |sched| market(sched, 2, 2, 2));
 }
 
 #[test]
 fn two_producers_share_one_slot() {
-    explore(|| assert_eq!(market(1, 2, 2), [0, 1]));
+    test_many_schedules(4, |sched| market(sched, 1, 2, 2));
 }
 
 /// The queue of one slot with more threads than it can serve at once: whoever is woken must be able to go on.
 #[test]
 fn nobody_waits_forever() {
-    explore(|| {
-        let buffer = BoundedBuffer::new(1);
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| buffer.take());
-            }
-            for number in 0..2 {
-                let buffer = &buffer;
-                scope.spawn(move || buffer.put(number));
-            }
-            scope.spawn(|| {
-                buffer.put(9);
-                buffer.take();
-            });
+    test_many_schedules(5, |sched| {
+        let buffer = sched.share(BoundedBuffer::new(1));
+        for number in [1, 2, 3] {
+            sched.thread(move || buffer.put(number));
+        }
+        let takers = [0; 2].map(|_| sched.thread(|| buffer.take()));
+        sched.validate(move |results| {
+            let [first, second] = takers.map(|taker| results[taker]);
+            let right = first != second && buffer.len() == 1;
+            (right, format!("{first} and {second} were taken of 1, 2 and 3, and {} are left", buffer.len()))
         });
-        assert!(buffer.is_empty());
     });
 }
 
 #[test]
 fn the_buffer_is_never_too_full() {
-    explore(|| {
-        let buffer = BoundedBuffer::new(1);
-        thread::scope(|scope| {
-            scope.spawn(|| buffer.put(1));
-            scope.spawn(|| buffer.put(2));
-            assert!(buffer.len() <= 1, "the buffer has more numbers than it may");
-            let (first, second) = (buffer.take(), buffer.take());
-            assert_eq!(first + second, 3);
+    test_many_schedules(3, |sched| {
+        let buffer = sched.share(BoundedBuffer::new(1));
+        for number in [1, 2] {
+            sched.thread(move || buffer.put(number));
+        }
+        let taken = sched.thread(|| {
+            let count = buffer.len();
+            (count, buffer.take() + buffer.take())
+        });
+        sched.validate(move |results| {
+            let (count, sum) = results[taken];
+            (
+                count <= 1 && sum == 3,
+                format!("a buffer of one number had {count}; those taken add up to {sum}"),
+            )
         });
     });
 }
 
+/// Every interleaving of a producer and a consumer.
 #[test]
 fn one_producer_keeps_its_order() {
-    explore(|| {
-        let buffer = BoundedBuffer::new(2);
-        thread::scope(|scope| {
-            scope.spawn(|| (1..=3).for_each(|number| buffer.put(number)));
-            assert_eq!([buffer.take(), buffer.take(), buffer.take()], [1, 2, 3]);
+    ScheduleTest::new(2).exhaustively().run(|sched| {
+        let buffer = sched.share(BoundedBuffer::new(2));
+        sched.thread(|| (1..=3).for_each(|number| buffer.put(number)));
+        let taken = sched.thread(|| [buffer.take(), buffer.take(), buffer.take()]);
+        sched.validate(move |results| {
+            (results[taken] == [1, 2, 3], format!("{:?} were taken of [1, 2, 3]", results[taken]))
         });
     });
 }

@@ -168,8 +168,40 @@ fn templates_have_the_public_tests() {
     }
 }
 
-/// One hundred submissions, hostile ones among them. Takes minutes, so it runs only if asked for: `GRADE_ALL=1`, with `--nocapture` it
-/// prints how long it took.
+/// Submissions that go beyond their task, in code that stands in for the append of the reference solution: the name, the code, and the
+/// kinds of failure or the status that they may get. None of them gets all points, but for those with an empty list.
+const HOSTILE: [(&str, &str, &[&str]); 10] = [
+    ("loops", "loop { std::hint::spin_loop() }", &["time-limit", "livelock", "limit-wall", "limit-cpu"]),
+    (
+        "forks",
+        "unsafe extern \"C\" { fn fork() -> i32; } loop { unsafe { fork() }; }",
+        &["limit-processes", "limit-wall", "limit-cpu", "time-limit", "crash", "ended-early"],
+    ),
+    (
+        "allocates",
+        "let mut all = Vec::new(); loop { all.push(vec![1_u8; 1 << 20]) }",
+        &["limit-memory", "crash"],
+    ),
+    ("prints", "for _ in 0..1 << 14 { println!(\"{}\", \"x\".repeat(1 << 16)) }", &["limit-output"]),
+    ("exits", "std::process::exit(0);", &["exit", "ended-early"]),
+    (
+        "fakes",
+        "println!(\"test numbers_come_out_in_order ... ok\\n\\ntest result: ok. 1 passed; 0 failed;\"); \
+         eprintln!(\"ok numbers_come_out_in_order\\nok nobody_waits_forever\"); std::process::exit(0);",
+        &["exit", "ended-early"],
+    ),
+    (
+        "deletes",
+        "for path in [\"COURSE\", \"SUBMISSIONS\", \"/lib\"] { let _ = std::fs::remove_dir_all(path); } ring.append(value);",
+        &[],
+    ),
+    ("aborts", "std::process::abort();", &["crash"]),
+    ("broken", "ring.append(value", &["does not compile"]),
+    ("builds", "ring.append(value);", &[]),
+];
+
+/// One hundred submissions, every tenth of them hostile, in a course that allows everything, so that the sandbox alone stands in their way.
+/// Takes minutes, so it runs only if asked for: `GRADE_ALL=1`. With `--nocapture` it prints how long it took.
 #[test]
 fn a_hundred_submissions_take_minutes() {
     if std::env::var_os("GRADE_ALL").is_none() {
@@ -177,47 +209,89 @@ fn a_hundred_submissions_take_minutes() {
     }
     let course = repository().join("courses/bounded-buffer");
     let fixture = Fixture::new("suite");
+    let submissions = fixture.path().join("submissions");
     let read = |path: &Path| fs::read_to_string(path.join("src/lib.rs")).unwrap();
-    let mut sources: Vec<String> = folders(&course.join("wrong")).iter().map(|path| read(path)).collect();
-    sources.extend(folders(&course.join("right")).iter().map(|path| read(path)));
+    let mut sources: Vec<(String, String)> = Vec::new();
+    for kind in ["wrong", "right"] {
+        sources.extend(folders(&course.join(kind)).iter().map(|path| (name(path), read(path))));
+    }
     let right = fs::read_to_string(course.join("solution/lib.rs")).unwrap();
-    let hostile = [
-        right.replace("ring.append(value);", "loop { std::hint::spin_loop() }"),
-        right.replace(
-            "ring.append(value);",
-            "let mut all = Vec::new(); loop { all.push(vec![1_u8; 1 << 20]) }",
-        ),
-        right.replace("ring.append(value);", "loop { println!(\"{}\", \"x\".repeat(1 << 16)) }"),
-        right.replace("ring.append(value);", "std::process::exit(0)"),
-        right.replace("ring.append(value);", "ring.append(value"),
-    ];
+    sources.push(("solution".to_owned(), right.clone()));
     for number in 0..100 {
-        // No two are alike, so that none is known already.
-        let source = match number % 10 {
-            9 => &hostile[number / 10 % hostile.len()],
-            0 | 1 => &right,
-            _ => &sources[number % sources.len()],
+        let (base, source) = if number % 10 == 9 {
+            let (base, code, _) = HOSTILE[number / 10];
+            let code = code
+                .replace("COURSE", course.to_str().unwrap())
+                .replace("SUBMISSIONS", submissions.to_str().unwrap());
+            (base.to_owned(), right.replace("ring.append(value);", &code))
+        } else {
+            sources[number % sources.len()].clone()
         };
+        // No two are alike, so that none is known already.
         fixture.write(
-            &format!("submissions/s{number:03}/src/lib.rs"),
+            &format!("submissions/{number:03}-{base}/src/lib.rs"),
             &format!("// Submission {number}\n{source}"),
         );
     }
-    symlink("/etc/passwd", fixture.path().join("submissions/s100")).unwrap();
+    let built = submissions.join("099-builds");
+    let marker = fixture.path().join("marker");
+    fs::write(built.join("build.rs"), format!("fn main() {{ std::fs::write({marker:?}, \"\").unwrap() }}"))
+        .unwrap();
+    fs::write(built.join("Cargo.toml"), "[package]\nname = \"bounded-buffer\"\n[lib]\nproc-macro = true")
+        .unwrap();
+    symlink("/etc/passwd", submissions.join("link")).unwrap();
+    fs::create_dir(submissions.join("linked")).unwrap();
+    symlink(course.join("solution"), submissions.join("linked/src")).unwrap();
+
+    let text = fs::read_to_string(course.join("course.toml")).unwrap();
+    let all = "allow = [\"unsafe\", \"extern\", \"asm\", \"attributes\", \"include\", \"process\", \"files\", \"network\", \
+               \"environment\", \"system\", \"panic-hook\"]";
+    let text = text
+        .replace("[submission]", &format!("[submission]\n{all}"))
+        .replace("[course]", &format!("[course]\nmanifest = {:?}", course.join("Cargo.toml")));
+    fixture.write("course.toml", &text);
     let mut command = fixture.command("grade");
-    command
-        .arg(course.join("course.toml"))
-        .args(["submissions", "--out", "out"])
-        .arg("--target-dir")
-        .arg(target());
-    let began = std::time::Instant::now();
-    Run::of(command).exits(0).prints("101 submissions");
-    println!("101 submissions took {:.0} s", began.elapsed().as_secs_f64());
+    command.args(["course.toml", "submissions", "--out", "out"]).arg("--target-dir").arg(target());
+    let (began, used) = (std::time::Instant::now(), processor_time_of_children());
+    let run = Run::of(command).exits(0).prints("102 submissions");
+    println!(
+        "102 submissions took {:.0} s and {:.0} s of processor time; the load is {}",
+        began.elapsed().as_secs_f64(),
+        processor_time_of_children() - used,
+        fs::read_to_string("/proc/loadavg").unwrap().trim()
+    );
+    println!("{run}");
+
+    assert!(!marker.exists(), "a build script ran");
     let text = fs::read_to_string(fixture.path().join("out/results.jsonl")).unwrap();
-    for (number, line) in text.lines().enumerate().take(100) {
-        let grade: Value = serde_json::from_str(line).unwrap();
+    let grades: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(grades.len(), 102);
+    let mut points: BTreeMap<String, Value> = BTreeMap::new();
+    for grade in &grades {
+        let name = grade["name"].as_str().unwrap();
+        let (_, base) = name.split_once('-').unwrap_or(("", name));
+        let tests = grade["tests"].as_array().unwrap();
+        let mut found: Vec<&str> = tests.iter().filter_map(|test| test["kind"].as_str()).collect();
+        found.push(grade["status"].as_str().unwrap());
         let full = grade["points"] == grade["max_points"];
-        assert!(full || !matches!(number % 10, 0 | 1), "{line}");
-        assert!(!full || number % 10 != 9, "{line}");
+        if let Some((.., expected)) = HOSTILE.iter().find(|(name, ..)| *name == base) {
+            assert_eq!(full, expected.is_empty(), "{name}: {found:?}");
+            assert!(full || expected.iter().any(|kind| found.contains(kind)), "{name}: {found:?}");
+        } else if name.starts_with("link") {
+            assert_eq!(grade["status"], "unreadable", "{name}");
+        } else {
+            assert_eq!(full, !course.join("wrong").join(base).exists(), "{name}: {found:?}");
+            // Whatever runs beside it, the same submission gets the same points.
+            let before = points.entry(base.to_owned()).or_insert(grade["points"].clone());
+            assert_eq!(*before, grade["points"], "{name}: {found:?}");
+        }
     }
+}
+
+/// Seconds of processor time of the processes that this one has waited for, and of those that they have.
+fn processor_time_of_children() -> f64 {
+    let text = fs::read_to_string("/proc/self/stat").unwrap();
+    // The name of the program comes second, in parentheses. A tick is a hundredth of a second.
+    let rest = &text[text.rfind(')').unwrap() + 1..];
+    rest.split_whitespace().skip(13).take(2).map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
 }

@@ -226,17 +226,35 @@ fn rules_reject_what_reaches_out() {
         "shadows",
         "#[macro_export] macro_rules! assert_eq { ($($t:tt)*) => {} }\npub fn answer() -> u32 { 0 }",
     );
+    // The compiler passes over a first line for a shell; a quotation mark in it would hide the rest from a look at its words.
+    submit(&fixture, "shell", "#!/\"\npub fn answer() -> u32 { std::process::exit(0) } //\"");
+    submit(&fixture, "unreadable", "#!/\"\npub fn answer() -> u32 { std::process::exit(0) }");
+    submit(
+        &fixture,
+        "unseen",
+        "#!/\"\n#![allow(warnings)] pub fn answer() -> u32 { unsafe { std::mem::zeroed() } }",
+    );
+    submit(&fixture, "warned", "#![warn(missing_docs)] fn unused() {} pub fn answer() -> u32 { 42 }");
     grade(&fixture, "").exits(0);
     let results = results(&fixture);
-    for name in ["forks", "writes", "exits", "fakes", "crashes", "locks", "shadows"] {
+    for name in ["forks", "writes", "exits", "fakes", "crashes", "locks", "shadows", "shell", "unreadable"] {
         assert_eq!((results[name].0, results[name].1.as_str()), (0.0, "rejected"), "{name}");
     }
     for name in ["loops", "sleeps", "allocates", "prints"] {
         assert_eq!(results[name].1, "tested", "{name}: safe code is not rejected");
     }
-    assert_eq!(results["good"].0, 3.5);
-    let feedback = fs::read_to_string(fixture.path().join("out/students/locks/feedback.md")).unwrap();
-    assert!(feedback.contains("src/lib.rs:1:16: `Mutex`"), "{feedback}");
+    for name in ["good", "warned"] {
+        assert_eq!(results[name].0, 3.5, "{name}");
+    }
+    let feedback = |name: &str| {
+        fs::read_to_string(fixture.path().join(format!("out/students/{name}/feedback.md"))).unwrap()
+    };
+    let locks = feedback("locks");
+    assert!(locks.contains("src/lib.rs:1:16: `Mutex`"), "{locks}");
+    // What the rules do not see, the compiler does.
+    assert_eq!((results["unseen"].0, results["unseen"].1.as_str()), (0.0, "does not compile"));
+    let unseen = feedback("unseen");
+    assert!(unseen.contains("usage of an `unsafe` block"), "{unseen}");
 }
 
 #[test]
@@ -296,7 +314,7 @@ fn mistakes_are_shown_with_their_places() {
     submit(&fixture, "anna", "pub fn answer() -> u32 { 42 }");
     let text = fs::read_to_string(fixture.path().join("course.toml")).unwrap();
     let wrong = text
-        .replace("\"200 MiB\"", "\"much\"")
+        .replace("\"64 MiB\"", "\"much\"")
         .replace("points = 1\n", "points = -1\n")
         .replace("\"asm\"", "\"assembler\"");
     fixture.write("course.toml", &wrong);
@@ -307,7 +325,7 @@ fn mistakes_are_shown_with_their_places() {
         .complains("course.toml:22:10: write points");
     fixture.write("course.toml", &text.replace("name = \"the_answer_is_right\"", "name = \"the_answer\""));
     grade(&fixture, "").exits(2).complains("course.toml:21:8: there is no test `the_answer` in `public`");
-    fixture.write("course.toml", &text.replace("wall = \"2s\"", "wal = \"2s\""));
+    fixture.write("course.toml", &text.replace("wall = \"5s\"", "wal = \"5s\""));
     grade(&fixture, "").exits(2).complains("course.toml:9:1: unknown field `wal`");
     fixture.write("course.toml", &text);
     fixture.write("src/lib.rs", "pub fn answer() -> u32 { 41 }");

@@ -93,14 +93,29 @@ impl Rule {
     }
 }
 
-/// The places where a source file breaks rules. A file that is no Rust at all breaks none: the compiler says more about it.
-/// `forbid` has words that may not be used as names of anything.
+/// The places where a source file breaks rules. A file that [cannot be looked at](is_readable) breaks none: the compiler says more
+/// about it. `forbid` has words that may not be used as names of anything.
 pub fn check(source: &str, allow: &[Rule], forbid: &[String]) -> Vec<Finding> {
     let Ok(tokens) = source.parse::<TokenStream>() else { return Vec::new() };
     let mut checker = Checker { forbid, findings: Vec::new() };
+    if has_shell_line(source) {
+        let what = "a first line for a shell";
+        checker.report(Rule::System, LineColumn { line: 1, column: 0 }, what);
+    }
     checker.stream(tokens);
     checker.findings.retain(|finding| !allow.contains(&finding.rule));
     checker.findings
+}
+
+/// Whether the rules can be checked at all. What cannot be read here but compiles breaks rules that nobody sees.
+pub fn is_readable(source: &str) -> bool {
+    source.parse::<TokenStream>().is_ok()
+}
+
+/// Whether the compiler passes over the first line, in which a quotation mark would hide all that follows from these rules.
+fn has_shell_line(source: &str) -> bool {
+    let rest = source.trim_start_matches('\u{feff}').strip_prefix("#!");
+    rest.is_some_and(|rest| !rest.starts_with('['))
 }
 
 const ROOTS: [&str; 3] = ["std", "core", "alloc"];
@@ -327,6 +342,14 @@ mod tests {
         rules("macro_rules! m { ($a:ident) => { std::$a::exit(0) } }", &[Rule::System]);
         rules("m!(std, process);", &[Rule::System]);
         rules("m!(std::process);", &[Rule::Process]);
+    }
+
+    #[test]
+    fn a_line_for_a_shell_hides_nothing() {
+        rules("#!/\"\npub fn f() { unsafe { g() } } //\"", &[Rule::System]);
+        rules("\u{feff}#! /*\npub fn f() { unsafe { g() } } // */", &[Rule::System]);
+        rules("#![allow(dead_code)]", &[]);
+        assert!(!is_readable("#!/\"\nfn f() {}"), "a string that does not end");
     }
 
     #[test]

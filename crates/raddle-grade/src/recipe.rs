@@ -90,8 +90,9 @@ impl Recipe {
         Ok(Recipe { crate_name, library, tests })
     }
 
-    /// The call that builds the library of a submission. `directory` has its files, of which `root` is the first.
-    pub fn library_of(&self, directory: &Path, root: &Path, out: &Path) -> Call {
+    /// The call that builds the library of a submission. `directory` has its files, of which `root` is the first. Unless
+    /// `allow_unsafe`, the compiler rejects unsafe code, however it is written.
+    pub fn library_of(&self, directory: &Path, root: &Path, out: &Path, allow_unsafe: bool) -> Call {
         let mut call = self.library.clone().into(out);
         call.directory = directory.to_owned();
         let source = call.args.iter().position(|arg| arg.ends_with(".rs") && !arg.starts_with('-'));
@@ -100,7 +101,13 @@ impl Recipe {
         }
         // A submission cannot tell whether it is tested.
         remove_pair(&mut call.args, "--cfg", "raddle");
-        call.args.push("--cap-lints=allow".to_owned());
+        if allow_unsafe {
+            call.args.push("--cap-lints=allow".to_owned());
+        } else {
+            // A cap on lints would be one on this, too. The lints of the course's package are not the submission's.
+            remove_lint_levels(&mut call.args);
+            call.args.extend(["-A", "warnings", "-F", "unsafe_code"].map(str::to_owned));
+        }
         call.args.push(format!("--remap-path-prefix={}=.", directory.display()));
         call.env.insert("CARGO_MANIFEST_DIR".to_owned(), directory.display().to_string());
         call
@@ -250,6 +257,12 @@ fn remove_pair(args: &mut Vec<String>, option: &str, value: &str) {
     }
 }
 
+/// Removes what cargo says of the lints of a package: `--warn=missing_docs`.
+fn remove_lint_levels(args: &mut Vec<String>) {
+    const LEVELS: [&str; 5] = ["--allow=", "--warn=", "--deny=", "--forbid=", "--force-warn="];
+    args.retain(|arg| !LEVELS.iter().any(|level| arg.starts_with(level)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,7 +280,7 @@ mod tests {
     #[test]
     fn noted_calls_are_made_again_with_other_paths() {
         let notes = tempfile::tempdir().unwrap();
-        let shared = "--edition=2024 --emit=dep-info,link --out-dir /t/deps -C incremental=/t/inc -L dependency=/t/deps --cfg raddle";
+        let shared = "--edition=2024 --emit=dep-info,link --out-dir /t/deps -C incremental=/t/inc -L dependency=/t/deps --cfg raddle --deny=missing_docs";
         note(
             notes.path(),
             1,
@@ -285,12 +298,20 @@ mod tests {
         let recipe = Recipe::find(notes.path(), "my-list", &["public"]).unwrap();
         let out = Path::new("/out");
 
-        let library = recipe.library_of(Path::new("/submission"), Path::new("src/lib.rs"), out);
+        let library = |allow_unsafe| {
+            recipe.library_of(Path::new("/submission"), Path::new("src/lib.rs"), out, allow_unsafe)
+        };
+        let safe = library(false).args.join(" ");
+        assert!(safe.contains("-A warnings -F unsafe_code") && !safe.contains("cap-lints"), "{safe}");
+        assert!(!safe.contains("missing_docs"), "{safe}");
+        let library = library(true);
         assert_eq!(library.directory, Path::new("/submission"));
         let args = library.args.join(" ");
         assert!(args.contains("my_list src/lib.rs --crate-type lib"), "{args}");
         assert!(
-            args.contains("--emit=link --out-dir /out -L dependency=/t/deps --cap-lints=allow"),
+            args.contains(
+                "--emit=link --out-dir /out -L dependency=/t/deps --deny=missing_docs --cap-lints=allow"
+            ),
             "{args}"
         );
         assert!(!library.env.contains_key("HOME"), "what the compiler does not need is not handed on");

@@ -1,17 +1,11 @@
 //! The tests that students have.
 
-use std::thread;
-
 use bounded_buffer::BoundedBuffer;
-
-/// Explores executions, always the same number of them: points must not depend on how fast a machine is.
-fn explore(program: impl Fn()) {
-    raddle::Explorer::new().executions(3000).allow_one_thread(true).run(program);
-}
+use raddle::teach::{test_many_schedules, test_sequential};
 
 #[test]
 fn numbers_come_out_in_order() {
-    explore(|| {
+    test_sequential(|| {
         let buffer = BoundedBuffer::new(3);
         buffer.put(1);
         buffer.put(2);
@@ -25,23 +19,21 @@ fn numbers_come_out_in_order() {
 
 #[test]
 fn a_consumer_waits_for_the_producer() {
-    explore(|| {
-        let buffer = BoundedBuffer::new(1);
-        thread::scope(|scope| {
-            scope.spawn(|| buffer.put(1));
-            assert_eq!(buffer.take(), 1);
-        });
+    test_many_schedules(2, |sched| {
+        let buffer = sched.share(BoundedBuffer::new(1));
+        sched.thread(|| buffer.put(1));
+        let taken = sched.thread(|| buffer.take());
+        sched.validate(move |results| (results[taken] == 1, format!("{} was taken", results[taken])));
     });
 }
 
 #[test]
 fn a_producer_waits_for_room() {
-    explore(|| {
-        let buffer = BoundedBuffer::new(1);
+    test_many_schedules(2, |sched| {
+        let buffer = sched.share(BoundedBuffer::new(1));
         buffer.put(1);
-        thread::scope(|scope| {
-            scope.spawn(|| buffer.put(2));
-            assert_eq!([buffer.take(), buffer.take()], [1, 2]);
-        });
+        sched.thread(|| buffer.put(2));
+        let taken = sched.thread(|| [buffer.take(), buffer.take()]);
+        sched.validate(move |results| (results[taken] == [1, 2], format!("{:?} were taken", results[taken])));
     });
 }

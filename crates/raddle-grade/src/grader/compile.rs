@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::{Desk, Ended, Grader, parent};
 use crate::gradebook::Status;
+use crate::lint::Rule;
 use crate::recipe::{Call, Recipe};
 use crate::sandbox::{Ending, Isolation, Mount, Outcome, Spec};
 
@@ -48,7 +49,8 @@ pub(super) fn libraries(recipe: &Recipe) -> io::Result<Vec<Mount>> {
 impl Grader {
     /// Builds the library of the submission.
     pub(super) fn build_library(&self, desk: &Desk) -> Result<(), Ended> {
-        let call = self.recipe.library_of(&desk.sources, &self.course.files[0], &desk.out);
+        let allow_unsafe = self.course.allow.contains(&Rule::Unsafe);
+        let call = self.recipe.library_of(&desk.sources, &self.course.files[0], &desk.out, allow_unsafe);
         let outcome = self.compile(call, desk, Vec::new())?;
         match outcome.ending {
             Ending::Exited(0) => Ok(()),

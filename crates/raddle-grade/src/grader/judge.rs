@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_report::html::{self, Sources as Shown};
-use raddle_report::{Failure, Style, render};
+use raddle_report::{Failure, Style, render, render_log};
 
 use super::{Desk, Ended, Grader};
 use crate::course::Test;
@@ -24,6 +24,8 @@ use crate::submission::Sources;
 /// The pipe of the harness, and that of Raddle.
 const LOG: &str = "log";
 const PROGRESS: &str = "progress";
+/// The strategy of tests with explicit schedules.
+const TURNS: &str = "turns";
 /// The exit code of a harness whose test failed.
 const FAILED: i32 = 101;
 /// Bytes of output that are kept.
@@ -119,11 +121,21 @@ impl Grader {
             message: failure.message.clone(),
             hint: own.cloned().unwrap_or_else(|| hint::hint(&failure)),
             cause: hint::cause(&failure, &self.recipe.crate_name),
-            report: render(&failure, style, None),
+            report: report(&failure, style),
             page: html::page(&failure, &shown),
             file: failure.to_json(),
             kind,
         }
+    }
+}
+
+/// The failing execution as text. One that follows a schedule has a log, which says more in fewer lines; the places come after it.
+fn report(failure: &Failure, style: Style) -> String {
+    let steps = render(failure, style, None);
+    if failure.found_by.strategy.starts_with(TURNS) {
+        format!("{}\n{steps}", render_log(failure, style, None))
+    } else {
+        steps
     }
 }
 

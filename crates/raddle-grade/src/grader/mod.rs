@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub use self::judge::judge;
 use crate::course::{Course, Test};
 use crate::gradebook::{Grade, Status, TestGrade, Verdict};
-use crate::lint;
+use crate::lint::{self, Rule};
 use crate::recipe::Recipe;
 use crate::sandbox::{Mount, Sandbox, SandboxError};
 use crate::slim::slim;
@@ -122,6 +122,7 @@ impl Grader {
         let desk = self.desk(worker).map_err(failed)?;
         sources.write(&desk.sources).map_err(failed)?;
         self.build_library(&desk)?;
+        self.check_readable(&sources)?;
         self.test(&desk, &sources, grade)
     }
 
@@ -132,6 +133,18 @@ impl Grader {
             .flat_map(|(file, text)| {
                 let findings = lint::check(text, &self.course.allow, &self.course.forbid);
                 findings.into_iter().map(|finding| (file.display().to_string(), finding))
+            })
+            .collect();
+        if findings.is_empty() { Ok(()) } else { Err(Ended::Because(Status::Rejected(findings))) }
+    }
+
+    /// A submission that compiles has been looked at.
+    fn check_readable(&self, sources: &Sources) -> Result<(), Ended> {
+        let unread = sources.0.iter().filter(|(_, text)| !lint::is_readable(text));
+        let findings: Vec<(String, lint::Finding)> = unread
+            .map(|(file, _)| {
+                let what = "a file that cannot be checked: write plain Rust".to_owned();
+                (file.display().to_string(), lint::Finding { rule: Rule::System, line: 1, column: 1, what })
             })
             .collect();
         if findings.is_empty() { Ok(()) } else { Err(Ended::Because(Status::Rejected(findings))) }

@@ -37,14 +37,18 @@ pub(super) fn available() -> bool {
 impl Groups {
     /// Makes groups with limits on memory and processes.
     pub(super) fn create(limits: &Limits) -> io::Result<Groups> {
+        Groups::below(Path::new(MOUNTED), &fs::read_to_string("/proc/self/cgroup")?, limits)
+    }
+
+    /// Makes groups in the hierarchies below `mounted`, for a process whose groups are in `list`.
+    fn below(mounted: &Path, list: &str, limits: &Limits) -> io::Result<Groups> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("raddle-grade-{}-{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let memory = limits.memory.to_string();
         // The supervisor and the init process are in the groups, too.
         let processes = (limits.processes + 8).to_string();
         let mut groups = Groups { directories: Vec::new() };
-        let list = fs::read_to_string("/proc/self/cgroup")?;
-        if let Some(parent) = unified_parent(&list) {
+        if let Some(parent) = unified_parent(mounted, list) {
             let directory = groups.make(parent.join(&name))?;
             fs::write(directory.join("memory.max"), &memory)?;
             // Swap would only make it slow.
@@ -52,9 +56,9 @@ impl Groups {
             fs::write(directory.join("pids.max"), &processes)?;
             return Ok(groups);
         }
-        let directory = groups.make(of_controller(&list, "memory")?.join(&name))?;
+        let directory = groups.make(of_controller(mounted, list, "memory")?.join(&name))?;
         fs::write(directory.join("memory.limit_in_bytes"), &memory)?;
-        let directory = groups.make(of_controller(&list, "pids")?.join(&name))?;
+        let directory = groups.make(of_controller(mounted, list, "pids")?.join(&name))?;
         fs::write(directory.join("pids.max"), &processes)?;
         Ok(groups)
     }
@@ -100,24 +104,24 @@ impl Drop for Groups {
 }
 
 /// The group of version 2 in which siblings of this process's group can be made with limits.
-fn unified_parent(list: &str) -> Option<PathBuf> {
+fn unified_parent(mounted: &Path, list: &str) -> Option<PathBuf> {
     let own = list.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let own = Path::new(MOUNTED).join(own.trim_start_matches('/'));
-    let parent = if own == Path::new(MOUNTED) { own.as_path() } else { own.parent()? };
+    let own = mounted.join(own.trim_start_matches('/'));
+    let parent = if own == mounted { own.as_path() } else { own.parent()? };
     let handed = fs::read_to_string(parent.join("cgroup.subtree_control")).ok()?;
     let has = |controller| handed.split_whitespace().any(|word| word == controller);
     (has("memory") && has("pids")).then(|| parent.to_owned())
 }
 
 /// The group of this process in the hierarchy of a controller of version 1.
-fn of_controller(list: &str, controller: &str) -> io::Result<PathBuf> {
+fn of_controller(mounted: &Path, list: &str, controller: &str) -> io::Result<PathBuf> {
     let line = list.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let names = fields.next()?;
         names.split(',').any(|name| name == controller).then(|| fields.next()).flatten()
     });
     let path = line.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-    let hierarchy = Path::new(MOUNTED).join(controller);
+    let hierarchy = mounted.join(controller);
     let own = hierarchy.join(path.trim_start_matches('/'));
     // In a container the path may be one of the machine outside.
     Ok(if own.exists() { own } else { hierarchy })
@@ -127,11 +131,54 @@ fn of_controller(list: &str, controller: &str) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
+    const LIMITS: Limits = Limits {
+        cpu: Duration::ZERO,
+        wall: Duration::ZERO,
+        memory: 1 << 20,
+        processes: 10,
+        file_size: 0,
+        output: 0,
+    };
+
+    /// What was written to a file of the groups, which are folders here.
+    fn written(groups: &Groups, file: &str) -> Option<String> {
+        groups.directories.iter().find_map(|directory| fs::read_to_string(directory.join(file)).ok())
+    }
+
     #[test]
-    fn the_group_of_a_controller_is_found_in_the_list_of_the_process() {
-        let list = "9:name=systemd:/\n5:cpu,memory:/a:b\n0::/\n";
-        let found = of_controller(list, "memory").unwrap();
-        assert!(found == Path::new("/sys/fs/cgroup/memory") || found.ends_with("a:b"), "{found:?}");
-        assert!(of_controller(list, "pids").is_err());
+    fn version_2_has_one_group_beside_that_of_the_grader() {
+        let mounted = tempfile::tempdir().unwrap();
+        let slice = mounted.path().join("course.slice");
+        fs::create_dir_all(slice.join("grader.service")).unwrap();
+        let list = "0::/course.slice/grader.service\n";
+        fs::write(slice.join("cgroup.subtree_control"), "cpu memory\n").unwrap();
+        assert!(Groups::below(mounted.path(), list, &LIMITS).is_err(), "processes are not handed down");
+
+        fs::write(slice.join("cgroup.subtree_control"), "cpu memory pids\n").unwrap();
+        let groups = Groups::below(mounted.path(), list, &LIMITS).unwrap();
+        assert_eq!(groups.entrances().len(), 1);
+        assert_eq!(groups.entrances()[0].parent().unwrap().parent(), Some(slice.as_path()));
+        assert_eq!(written(&groups, "memory.max").as_deref(), Some("1048576"));
+        assert_eq!(written(&groups, "memory.swap.max").as_deref(), Some("0"));
+        assert_eq!(written(&groups, "pids.max").as_deref(), Some("18"));
+        assert!(!groups.ran_out_of_memory());
+        fs::write(groups.directories[0].join("memory.events"), "low 0\noom 1\noom_kill 1\n").unwrap();
+        assert!(groups.ran_out_of_memory());
+    }
+
+    #[test]
+    fn version_1_has_a_group_for_each_controller() {
+        let mounted = tempfile::tempdir().unwrap();
+        for directory in ["memory/a:b", "pids"] {
+            fs::create_dir_all(mounted.path().join(directory)).unwrap();
+        }
+        // The path of `pids` is one of the machine outside.
+        let list = "9:name=systemd:/\n5:cpu,memory:/a:b\n4:pids:/outside\n0::/\n";
+        let groups = Groups::below(mounted.path(), list, &LIMITS).unwrap();
+        let parents: Vec<_> =
+            groups.directories.iter().map(|directory| directory.parent().unwrap()).collect();
+        assert_eq!(parents, [mounted.path().join("memory/a:b"), mounted.path().join("pids")]);
+        assert_eq!(written(&groups, "memory.limit_in_bytes").as_deref(), Some("1048576"));
+        assert!(of_controller(mounted.path(), "0::/\n", "pids").is_err());
     }
 }

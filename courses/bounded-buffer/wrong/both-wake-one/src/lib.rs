@@ -1,42 +1,44 @@
-//! A bounded buffer as a monitor: one lock, one condition.
+//! A bounded buffer as a monitor.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+
+use raddle_monitor::{Field, Monitor};
 
 /// A queue of at most `capacity` numbers. Who cannot go on waits.
 pub struct BoundedBuffer {
-    ring: Mutex<Ring>,
-    changed: Condvar,
+    monitor: Monitor<Ring>,
 }
 
-/// The numbers: `count` of them, from the position `head` on.
+/// The numbers: `count` of them, from the position `head` on. Only who is inside the monitor sees them.
 struct Ring {
-    slots: Vec<Option<u32>>,
-    head: usize,
-    count: usize,
+    slots: Vec<Cell<Option<u32>>>,
+    head: Field<usize>,
+    count: Field<usize>,
 }
 
 impl Ring {
     fn is_full(&self) -> bool {
-        self.count == self.slots.len()
+        self.count.get() == self.slots.len()
     }
 
     fn is_empty(&self) -> bool {
-        self.count == 0
+        self.count.get() == 0
     }
 
     /// Appends a number. There must be room.
-    fn append(&mut self, value: u32) {
-        let position = (self.head + self.count) % self.slots.len();
-        assert_eq!(self.slots[position], None, "a number is overwritten");
-        self.slots[position] = Some(value);
-        self.count += 1;
+    fn append(&self, value: u32) {
+        let position = (self.head.get() + self.count.get()) % self.slots.len();
+        assert_eq!(self.slots[position].get(), None, "a number is overwritten");
+        self.slots[position].set(Some(value));
+        self.count.update(|count| count + 1);
     }
 
     /// Removes the oldest number. There must be one.
-    fn remove(&mut self) -> u32 {
-        let value = self.slots[self.head].take().expect("a number is taken from an empty buffer");
-        self.head = (self.head + 1) % self.slots.len();
-        self.count -= 1;
+    fn remove(&self) -> u32 {
+        let head = self.head.get();
+        let value = self.slots[head].take().expect("a number is taken from an empty buffer");
+        self.head.set((head + 1) % self.slots.len());
+        self.count.update(|count| count - 1);
         value
     }
 }
@@ -44,46 +46,44 @@ impl Ring {
 impl BoundedBuffer {
     /// An empty buffer.
     pub fn new(capacity: usize) -> BoundedBuffer {
-        let ring = Ring { slots: vec![None; capacity], head: 0, count: 0 };
-        BoundedBuffer { ring: Mutex::new(ring), changed: Condvar::new() }
+        let ring = Ring {
+            slots: vec![Cell::new(None); capacity],
+            head: Field::new("head", 0),
+            count: Field::new("count", 0),
+        };
+        BoundedBuffer { monitor: Monitor::new(ring) }
     }
 
     /// Appends a number; waits while the buffer is full.
     pub fn put(&self, value: u32) {
-        let mut ring = self.enter();
-        while ring.is_full() {
-            ring = self.wait(ring);
-        }
-        ring.append(value);
-        self.changed.notify_one();
+        self.monitor.synchronized(|ring| {
+            while ring.is_full() {
+                self.monitor.wait();
+            }
+            ring.append(value);
+            self.monitor.notify();
+        });
     }
 
     /// Removes the oldest number; waits while there is none.
     pub fn take(&self) -> u32 {
-        let mut ring = self.enter();
-        while ring.is_empty() {
-            ring = self.wait(ring);
-        }
-        let value = ring.remove();
-        self.changed.notify_one();
-        value
+        self.monitor.synchronized(|ring| {
+            while ring.is_empty() {
+                self.monitor.wait();
+            }
+            let value = ring.remove();
+            self.monitor.notify();
+            value
+        })
     }
 
     /// How many numbers there are.
     pub fn len(&self) -> usize {
-        self.enter().count
+        self.monitor.synchronized(|ring| ring.count.get())
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    fn enter(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, ring: MutexGuard<'a, Ring>) -> MutexGuard<'a, Ring> {
-        self.changed.wait(ring).unwrap_or_else(PoisonError::into_inner)
     }
 }

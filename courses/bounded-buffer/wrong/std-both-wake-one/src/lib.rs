@@ -55,18 +55,17 @@ impl BoundedBuffer {
             ring = self.wait(ring);
         }
         ring.append(value);
-        self.changed.notify_all();
+        self.changed.notify_one();
     }
 
     /// Removes the oldest number; waits while there is none.
     pub fn take(&self) -> u32 {
-        while self.is_empty() {
-            // The number may come right here.
-            drop(self.wait(self.enter()));
-        }
         let mut ring = self.enter();
+        while ring.is_empty() {
+            ring = self.wait(ring);
+        }
         let value = ring.remove();
-        self.changed.notify_all();
+        self.changed.notify_one();
         value
     }
 
