@@ -211,6 +211,15 @@ mod tests {
         unit: (),
     }
 
+    /// Prints what is no value, and that there is more.
+    struct Held;
+
+    impl Debug for Held {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_struct("Held").field("data", &format_args!("<held, by T1>")).finish_non_exhaustive()
+        }
+    }
+
     #[test]
     fn what_debug_prints_has_parts() {
         let queue = Queue { items: vec![Some(-1), None], name: "a, \"b\": {", unit: () };
@@ -224,9 +233,7 @@ mod tests {
         check(std::time::Duration::from_millis(1500), "1.5s");
         check(Mutex::new(7), "Mutex { data: 7, poisoned: false }");
         check(3..5, "3..5");
-        let locked = Mutex::new(7);
-        let _held = locked.lock();
-        check(&locked, "Mutex { data: <locked>, poisoned: false }");
+        check(Held, "Held { data: <held, by T1> }");
     }
 
     #[test]
