@@ -203,6 +203,89 @@ fn breakpoints_stop_the_way_forwards_and_backwards_but_not_travel() {
 }
 
 #[test]
+fn a_watchpoint_stops_where_memory_changes_and_does_not_stop_travel() {
+    let Some(debugged) = Debugged::crate_if_possible() else { return };
+    let of_thread = |action| move |thread| debugged.event("lost_update", |event| is(event, thread, action));
+    let (load, store) = (of_thread("load"), of_thread("store"));
+    // The second store writes what is there already.
+    let first = if store(1) < store(2) { 1 } else { 2 };
+    let mut session = debugged.debug("lost_update", json!({"event": load(first)}), &[]);
+    session.watch("self");
+    session.step("continue").stands_at("self.value.store(after");
+    assert_eq!(session.position["event"], json!(store(first)));
+    assert_eq!(session.value("*(unsigned int*)self"), "1");
+    assert_eq!(session.step("continue").position["standing"], json!("end"));
+    // Backwards it stops at the same place, and from there at none.
+    session.step("reverseContinue").stands_at("self.value.store(after");
+    assert_eq!(session.position["event"], json!(store(first)));
+    assert_eq!(session.value("*(unsigned int*)self"), "1");
+    session.step("reverseContinue").stands_at("spawn");
+    // Time travel goes past it, and steps do, too.
+    let panic = debugged.event("lost_update", |event| is(event, 0, "panic"));
+    session.go_to(panic).stands_at("assert_eq!(total, 2)");
+    session.go_to(load(3 - first)).stands_at("let before = self.value.load");
+    session.go_to(store(first)).step("stepBack").stands_at("self.value.store(after");
+}
+
+#[test]
+fn a_session_goes_on_where_it_is_told_to_after_the_program_has_ended() {
+    let Some(debugged) = Debugged::crate_if_possible() else { return };
+    let library = debugged.directory.join("src/lib.rs").canonicalize().unwrap();
+    let text = fs::read_to_string(&library).unwrap();
+    let line = 1 + text.lines().position(|line| line.contains("let doubled")).unwrap() as u64;
+    let load = debugged.event("lost_update", |event| is(event, 1, "load"));
+    let mut session = debugged.debug("lost_update", json!({}), &[(library.to_str().unwrap(), line)]);
+    for _ in 0..2 {
+        session.ask("evaluate", json!({"expression": "`process kill", "context": "repl"}));
+        session.go_to(load).stands_at("let before = self.value.load");
+        assert_eq!(session.position["standing"], json!("event"));
+        assert_eq!(session.position["event"], json!(load));
+        session.step("continue").stands_at("let doubled");
+    }
+    session.ask("evaluate", json!({"expression": "`process kill", "context": "repl"}));
+    session.step("stepBack").stands_at("assert_eq!(total, 2)");
+}
+
+/// A gdb that speaks the protocol: the one that `RADDLE_TEST_GDB` names, or the one that is installed.
+fn gdb() -> Option<PathBuf> {
+    let named = std::env::var_os("RADDLE_TEST_GDB").map(PathBuf::from);
+    let gdb = named.unwrap_or_else(|| PathBuf::from("gdb"));
+    let version = Command::new(&gdb).arg("--version").output().ok()?.stdout;
+    let version = String::from_utf8_lossy(&version).lines().next()?.rsplit(' ').next()?.to_owned();
+    let is_new = version.split('.').next()?.parse::<u32>().is_ok_and(|version| version >= 14);
+    is_new.then_some(gdb)
+}
+
+#[test]
+fn gdb_goes_forwards_and_backwards_too() {
+    let Some(gdb) = gdb() else {
+        eprintln!("skipped: there is no gdb 14 or later here; `RADDLE_TEST_GDB` can name one");
+        return;
+    };
+    let Some(debugged) = Debugged::crate_if_possible() else { return };
+    let load = |thread| debugged.event("lost_update", |event| is(event, thread, "load"));
+    let store = |thread| debugged.event("lost_update", |event| is(event, thread, "store"));
+    let first = if load(1) < load(2) { 1 } else { 2 };
+    let file = debugged.file("lost_update");
+    let command = debugged.command(&format!("debug --dap --debugger {} {}", gdb.display(), file.display()));
+    let mut session = Client::launch(command, json!({}), &[]);
+    session.stands_at("assert_eq!(total, 2)");
+    session.go_to(load(first)).stands_at("let before = self.value.load");
+    assert_eq!(session.position["thread"], json!(first));
+    assert_eq!(session.threads().len(), 1, "gdb shows the thread that runs");
+    session.step("next").stands_at("let after = before + 1");
+    assert_eq!(session.local("before").as_deref(), Some("0"));
+    session.step("next").step("next").stands_at("self.value.store(after");
+    // Another thread runs meanwhile.
+    session.step("next").stands_at("doubled / 2");
+    assert_eq!(session.position["event"], json!(store(first)));
+    session.step("stepBack").stands_at("self.value.store(after");
+    session.go_to(load(3 - first)).stands_at("let before = self.value.load");
+    assert_eq!(session.position["thread"], json!(3 - first));
+    session.step("next").step("stepBack").stands_at("let before = self.value.load");
+}
+
+#[test]
 fn commands_go_to_events_too() {
     let Some(debugged) = Debugged::crate_if_possible() else { return };
     let load = debugged.event("lost_update", |event| is(event, 0, "load"));

@@ -43,11 +43,14 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         #(#conditions)*
         impl ::raddle::TestDefinition for #object {
             fn test() -> ::raddle::Test<Self> {
-                ::raddle::Test::new(|| #init)
+                #[allow(unused_imports)]
+                use ::raddle::{ByDebug as _, ByFields as _, ByInspect as _};
+                let test = ::raddle::Test::new(|| #init)
                     #(#operations)*
                     #spec
                     #(#hooks)*
-                    #(#options)*
+                    #(#options)*;
+                (&&&::raddle::Showable::<Self>::new()).shown(test)
             }
         }
         #function

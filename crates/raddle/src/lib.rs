@@ -68,6 +68,7 @@ mod expected;
 mod explain;
 mod explored;
 mod explorer;
+mod inspect;
 pub mod monitor;
 mod operation;
 pub mod options;
@@ -92,6 +93,9 @@ pub use declarative::{
 #[doc(hidden)]
 pub use expected::Expected;
 pub use explorer::{Explorer, explore};
+#[doc(hidden)]
+pub use inspect::{ByDebug, ByFields, ByInspect, Showable};
+pub use inspect::{Inspect, inspect};
 pub use operation::operation;
 pub use options::{Allocation, Also, Backend, Explored, Isolation, Memory, Strategy};
 pub use raddle_check::{Contract, Relaxation};

@@ -38,7 +38,8 @@ pub fn objects(failure: &Failure) -> &Objects {
     failure.objects.as_ref().expect("the failure has objects")
 }
 
-fn kind(action: &Action) -> &'static str {
+/// What an event does, in a word.
+pub fn kind(action: &Action) -> &'static str {
     match action {
         Action::Load { .. } => "load",
         Action::Store { .. } => "store",

@@ -60,7 +60,8 @@ impl Debugger {
                 .ok_or_else(|| Error::usage(format_args!("there is no debugger `{}`", program.display())))?;
             if kind == Kind::Gdb && !speaks_dap(&program) {
                 return Err(Error::usage(format_args!(
-                    "`{}` does not speak the Debug Adapter Protocol: that takes gdb 14 or later with Python;                      install a newer one, or lldb-dap (Debian and Ubuntu: `apt-get install lldb-19 python3-lldb-19`)",
+                    "`{}` does not speak the Debug Adapter Protocol: that takes gdb 14 or later with Python; \
+                     install a newer one, or lldb-dap (Debian and Ubuntu: `apt-get install lldb-19 python3-lldb-19`)",
                     program.display()
                 )));
             }

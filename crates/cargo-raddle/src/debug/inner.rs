@@ -11,7 +11,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::adapter::{Debugger, Running};
+use super::adapter::{Debugger, FIRST_THREAD, Kind, Running};
 use super::framing;
 use super::table::Table;
 use crate::error::{Error, Result};
@@ -47,6 +47,8 @@ pub(crate) struct Inner {
     pub(crate) arrived: VecDeque<Arrived>,
     /// Whether the program or the debugger is gone.
     pub(crate) is_gone: bool,
+    /// The OS thread that stopped last, which virtual threads stand for where the debugger does not know these.
+    pub(crate) os_thread: i64,
 }
 
 /// What the debugger has said.
@@ -79,6 +81,7 @@ impl Inner {
             from_editor: VecDeque::new(),
             arrived: VecDeque::new(),
             is_gone: false,
+            os_thread: 0,
         })
     }
 
@@ -104,7 +107,14 @@ impl Inner {
     /// Sends a request and returns its number.
     pub(crate) fn send(&mut self, command: &str, arguments: &Value) -> i64 {
         self.seq += 1;
-        let message = json!({"seq": self.seq, "type": "request", "command": command, "arguments": arguments});
+        let mut message =
+            json!({"seq": self.seq, "type": "request", "command": command, "arguments": arguments});
+        if self.debugger.kind == Kind::Gdb
+            && let Some(thread) = message["arguments"].get_mut("threadId")
+            && thread.as_i64().is_some_and(|thread| thread >= FIRST_THREAD)
+        {
+            *thread = json!(self.os_thread);
+        }
         if framing::write(&mut self.to, &message).is_err() {
             self.is_gone = true;
         }

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
-use super::adapter::{Debugger, FIRST_THREAD, remove_plug_in};
+use super::adapter::{Debugger, FIRST_THREAD, Kind, remove_plug_in};
 use super::frames;
 use super::framing;
 use super::inner::{Arrived, Inner, Message, listen_to_editor};
@@ -320,9 +320,15 @@ impl Session {
         self.answer(request, Ok(body));
     }
 
-    fn stop(&self, body: &Value) -> Stop {
+    fn stop(&mut self, body: &Value) -> Stop {
+        let mut thread = body["threadId"].as_i64().unwrap_or_default();
+        if self.inner.debugger.kind == Kind::Gdb {
+            // It knows only the OS thread: the virtual thread that runs there is shown in its place.
+            self.inner.os_thread = thread;
+            thread = self.table.running().map_or(thread, |running| FIRST_THREAD + i64::from(running));
+        }
         Stop {
-            thread: body["threadId"].as_i64().unwrap_or_default(),
+            thread,
             reason: body["reason"].as_str().unwrap_or("pause").to_owned(),
             standing: self.table.standing(),
         }
@@ -411,6 +417,11 @@ impl Session {
     fn tidy_threads(&self, body: &mut Value) {
         let Some(threads) = body["threads"].as_array_mut() else { return };
         let here = self.here.as_ref().map(|stop| stop.thread);
+        if let Some(running) = here.filter(|_| self.inner.debugger.kind == Kind::Gdb)
+            && let Some(number) = virtual_thread(running)
+        {
+            *threads = vec![json!({"id": running, "name": format!("T{number}")})];
+        }
         let has_virtual = threads.iter().any(|thread| virtual_thread_of(thread).is_some());
         if !has_virtual {
             return;

@@ -48,11 +48,9 @@ impl Table {
         &self.path
     }
 
-    /// Forgets everything, because the test is started again.
+    /// Forgets everything, because the test is started again. The events of threads are among that: a test that begins finds none.
     pub(crate) fn clear(&self) {
-        for word in 0..HEADER {
-            self.set(word, 0);
-        }
+        self.file.write_all_at(&[0; SIZE as usize], 0).expect("the file has its size");
         self.stop_nowhere();
     }
 
@@ -90,6 +88,16 @@ impl Table {
     pub(crate) fn is_alive(&self, thread: u32) -> bool {
         let thread = u64::from(thread);
         thread < self.get(8) && self.get(HEADER + thread * PER_THREAD + 2) == 0
+    }
+
+    /// The thread that runs, from the memory of the test. None before the execution, and where that memory cannot be read.
+    pub(crate) fn running(&self) -> Option<u32> {
+        let (address, explorer) = (self.get(7), self.get(9));
+        let memory = File::open(format!("/proc/{explorer}/mem")).ok()?;
+        let mut number = [0; 2];
+        memory.read_exact_at(&mut number, address).ok()?;
+        let number = u16::from_le_bytes(number).into();
+        self.is_alive(number).then_some(number)
     }
 
     pub(crate) fn standing(&self) -> Standing {

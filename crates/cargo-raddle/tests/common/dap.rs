@@ -149,6 +149,16 @@ impl Client {
         if digits.is_empty() { text } else { digits }
     }
 
+    /// Makes the program stop when the memory changes that an expression of the innermost function points to.
+    #[track_caller]
+    pub(crate) fn watch(&mut self, pointer: &str) {
+        let frame = self.stack(self.thread)[0]["id"].clone();
+        let found = self.ask("dataBreakpointInfo", json!({"name": pointer, "frameId": frame}));
+        let breakpoint = json!({"dataId": found["dataId"], "accessType": "write"});
+        let body = self.ask("setDataBreakpoints", json!({"breakpoints": [breakpoint]}));
+        assert_eq!(body["breakpoints"][0]["verified"], json!(true), "{found} {body}");
+    }
+
     /// Types a command on the console.
     #[track_caller]
     pub(crate) fn console(&mut self, command: &str) -> &mut Client {

@@ -34,7 +34,7 @@ mod walk;
 
 pub(crate) use self::layout::Entity;
 pub use self::layout::Type;
-pub use self::recorder::{Moment, Place, Recorder};
+pub use self::recorder::{Moment, Place, Recorder, Shown};
 pub use self::roots::{Found, Owner, Variable};
 
 /// The memory of the program under test, as far as it may be looked at.

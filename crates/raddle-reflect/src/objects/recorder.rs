@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use raddle_report::failure::{Change, Datum, Object, Objects, Root};
@@ -9,7 +10,7 @@ use raddle_report::failure::{Change, Datum, Object, Objects, Root};
 use super::layout::Layouts;
 use super::locks::Holders;
 use super::roots::{Found, Owner, Variable};
-use super::table::Table;
+use super::table::{Table, View};
 use super::walk::Walk;
 use super::{Space, Type};
 use crate::Program;
@@ -51,6 +52,22 @@ pub struct Moment<'a> {
     pub freed: &'a [u64],
 }
 
+/// An object that shows itself, instead of being shown by its fields.
+pub struct Shown<'a> {
+    /// The address.
+    pub address: u64,
+    /// The size in bytes.
+    pub size: u64,
+    /// The name of the type, with paths.
+    pub type_name: &'a str,
+    /// The function that is an instance for the type: see [`Recorder::type_of_anchor`].
+    pub anchor: u64,
+    /// Whether its fields are shown, if debug information knows them.
+    pub prefers_fields: bool,
+    /// Makes the value. It is called as long as the object shows itself, and never after [`Recorder::end_view`].
+    pub view: Rc<dyn Fn() -> Datum>,
+}
+
 /// The place of a location in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -78,6 +95,39 @@ impl Recorder {
         let Some(of) = self.type_of_anchor(program, function) else { return };
         let name = super::names::of_value(&self.layouts.get(program, of).name);
         self.add_root(program, Variable { name, address, of, owner: Owner::Program, is_poor: true }, space);
+    }
+
+    /// Adds an object that shows itself. The number of the object; none if its fields are shown.
+    pub fn introduce_shown(&mut self, program: &Program, shown: Shown<'_>, space: &dyn Space) -> Option<u32> {
+        let Shown { address, size, type_name, anchor, prefers_fields, view } = shown;
+        let of = self.type_of_anchor(program, anchor);
+        if prefers_fields && of.is_some() {
+            self.introduce(program, address, anchor, space);
+            return None;
+        }
+        let object = match of {
+            Some(of) => {
+                let layout = self.layouts.get(program, of);
+                self.table.reach(address, of, &layout, space)?
+            }
+            None => self.table.reach_unknown(address, size, type_name, space)?,
+        };
+        let known = &mut self.table.list[object as usize];
+        if known.address != address {
+            // A part of a larger object is shown with it.
+            return None;
+        }
+        known.view = View::Own(view);
+        if !self.roots.iter().any(|known| known.root.object == object) {
+            let root = Root { name: super::names::of_value(type_name), object };
+            self.roots.push(KnownRoot { root, is_poor: true });
+        }
+        Some(object)
+    }
+
+    /// An object does not show itself any more: it stays as it was shown last.
+    pub fn end_view(&mut self, object: u32) {
+        self.table.list[object as usize].view = View::Last;
     }
 
     /// Adds a variable that leads to an object. The object is looked at from the next moment on.
@@ -184,7 +234,7 @@ impl Recorder {
         let object = self.table.containing(address)?;
         let known = &self.table.list[object as usize];
         let root = self.roots.iter().position(|known| known.root.object == object);
-        let path = program.path_in(self.layouts.entity(known.of), address - known.address)?;
+        let path = program.path_in(self.layouts.entity(known.of?), address - known.address)?;
         let name = root.map_or(&known.name, |root| &self.roots[root].root.name).clone();
         (!name.is_empty()).then_some(Place { root, name, path })
     }
@@ -201,6 +251,11 @@ impl Recorder {
             // It waits among the fresh ones.
             return false;
         }
+        match known.view {
+            View::Fields => {}
+            View::Own(_) => return true,
+            View::Last => return false,
+        }
         let mut now = [0; 256];
         known.is_dirty
             || known.reads.iter().any(|read| {
@@ -216,11 +271,35 @@ impl Recorder {
 
     fn look_at(&mut self, program: &Program, object: u32, space: &dyn Space, changes: &mut Vec<Change>) {
         self.table.name(object);
-        let (of, address) = {
+        let (of, address, view) = {
             let known = &mut self.table.list[object as usize];
             known.is_dirty = false;
-            (known.of, known.address)
+            (known.of, known.address, known.view.clone())
         };
+        let value = match (view, of) {
+            (View::Fields, Some(of)) => self.fields_of(program, object, of, address, space),
+            (View::Own(view), _) => view(),
+            (View::Fields | View::Last, _) => return,
+        };
+        let known = &mut self.table.list[object as usize];
+        match &known.value {
+            Some(old) => changes.extend(old.changes(&value, object)),
+            None => changes.push(Change { object, path: Vec::new(), value: value.clone() }),
+        }
+        known.value = Some(value);
+    }
+}
+
+impl Recorder {
+    /// The value of an object by its fields.
+    fn fields_of(
+        &mut self,
+        program: &Program,
+        object: u32,
+        of: Type,
+        address: u64,
+        space: &dyn Space,
+    ) -> Datum {
         let mut walk = Walk::new(program, &mut self.layouts, space, &mut self.table, &mut self.holders);
         let value = walk.object(of, address);
         let reads = walk.reads;
@@ -230,11 +309,7 @@ impl Recorder {
         let known = &mut self.table.list[object as usize];
         known.is_dirty |= is_dirty;
         (known.reads, known.targets, known.is_unresolved) = (reads, targets, is_unresolved);
-        match &known.value {
-            Some(old) => changes.extend(old.changes(&value, object)),
-            None => changes.push(Change { object, path: Vec::new(), value: value.clone() }),
-        }
-        known.value = Some(value);
+        value
     }
 }
 

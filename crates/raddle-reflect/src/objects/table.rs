@@ -1,6 +1,7 @@
 //! The objects that were met, by address: those that live, and those whose memory was freed.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
 
 use raddle_report::failure::{Datum, Pointer};
 
@@ -18,7 +19,8 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The type as a person writes it.
     pub(super) type_name: String,
-    pub(super) of: Type,
+    /// The type; none if debug information does not know it, and the object shows itself.
+    pub(super) of: Option<Type>,
     pub(super) address: u64,
     pub(super) size: u64,
     pub(super) block: Option<Block>,
@@ -34,6 +36,18 @@ pub(super) struct Known {
     pub(super) is_unresolved: bool,
     /// Whether the value must be made anew, although its memory did not change.
     pub(super) is_dirty: bool,
+    pub(super) view: View,
+}
+
+/// How an object is shown.
+#[derive(Clone)]
+pub(super) enum View {
+    /// By its fields.
+    Fields,
+    /// By a function.
+    Own(Rc<dyn Fn() -> Datum>),
+    /// As it was shown last.
+    Last,
 }
 
 #[derive(Default)]
@@ -86,7 +100,7 @@ impl Table {
             let known = &mut self.list[found as usize];
             // A pointer to the first field of a structure was met before one to the structure.
             if known.address == address && layout.size > known.size && fits(layout.size) {
-                (known.of, known.size, known.is_dirty) = (of, layout.size, true);
+                (known.of, known.size, known.is_dirty) = (Some(of), layout.size, true);
                 known.type_name = names::short(&layout.name);
                 self.fresh.push_back(found);
             }
@@ -96,13 +110,39 @@ impl Table {
         if self.list.len() >= OBJECTS || !fits(layout.size) || !space.read(address, &mut probe) {
             return None;
         }
+        Some(self.add(address, layout.size, Some(of), names::short(&layout.name), block))
+    }
+
+    /// The object at an address, of a type that only its name and its size are known of; a new one if there is none.
+    pub(super) fn reach_unknown(
+        &mut self,
+        address: u64,
+        size: u64,
+        type_name: &str,
+        space: &dyn Space,
+    ) -> Option<u32> {
+        if let Some(found) = self.live.get(&address) {
+            return Some(*found);
+        }
+        let block = self.block(address, space);
+        (self.list.len() < OBJECTS).then(|| self.add(address, size, None, names::short(type_name), block))
+    }
+
+    fn add(
+        &mut self,
+        address: u64,
+        size: u64,
+        of: Option<Type>,
+        type_name: String,
+        block: Option<Block>,
+    ) -> u32 {
         let number = self.list.len() as u32;
         self.list.push(Known {
             name: String::new(),
-            type_name: names::short(&layout.name),
+            type_name,
             of,
             address,
-            size: layout.size,
+            size,
             block,
             owner: if block.is_some() { Owner::Program } else { Owner::PerhapsStack },
             since: self.event,
@@ -112,10 +152,11 @@ impl Table {
             targets: Vec::new(),
             is_unresolved: false,
             is_dirty: true,
+            view: View::Fields,
         });
         self.live.insert(address, number);
         self.fresh.push_back(number);
-        Some(number)
+        number
     }
 
     /// Gives an object its name, when its type is known well enough.

@@ -4,6 +4,7 @@
 //! readers ignore unknown fields. Field names are those of the file.
 
 mod alternatives;
+mod debug_text;
 mod kind;
 mod memory;
 mod objects;

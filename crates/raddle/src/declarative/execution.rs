@@ -36,11 +36,16 @@ pub(crate) fn execute(subject: &Subject, plan: &Plan, place: &Cell<*mut Log>) {
 #[inline(never)]
 fn run(subject: &Subject, plan: &Plan, log: &Shared) {
     let object = subject.object();
-    perform(subject, &object, &plan.init, 0, &Virtual::alone(subject, log));
+    subject.showing(&object, || run_on(&object, subject, plan, log));
+    drop(object);
+}
+
+#[inline(never)]
+fn run_on(object: &Object, subject: &Subject, plan: &Plan, log: &Shared) {
+    perform(subject, object, &plan.init, 0, &Virtual::alone(subject, log));
     log.with(|log| log.last_completion = events());
     let threads: Vec<thread::JoinHandle<()>> = (0..plan.threads.len())
         .map(|thread| {
-            let object = &object;
             let work = move || {
                 let member = Member { number: thread, of: plan.threads.len() };
                 let stage = Virtual::among_others(subject, log, member);
@@ -55,9 +60,8 @@ fn run(subject: &Subject, plan: &Plan, log: &Shared) {
         thread.join().expect("panics of operations are results");
     }
     let first = plan.first_of(plan.threads.len());
-    perform(subject, &object, &plan.post, first, &Virtual::alone(subject, log));
-    finish(subject, &object, log);
-    drop(object);
+    perform(subject, object, &plan.post, first, &Virtual::alone(subject, log));
+    finish(subject, object, log);
 }
 
 #[inline(never)]

@@ -34,7 +34,7 @@ mod runner;
 mod scenario;
 mod spec;
 mod stress;
-mod subject;
+pub(crate) mod subject;
 mod test;
 mod test_definition;
 #[cfg(test)]

@@ -143,6 +143,7 @@ pub fn fuzz_regressions(data: &[u8]) {
         setup: None,
         validate: None,
         teardown: None,
+        view: None,
     };
     let text = String::from_utf8_lossy(data);
     for plan in plans(&text, "test", &subject, &[]) {

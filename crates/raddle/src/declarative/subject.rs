@@ -13,6 +13,7 @@ use super::generate::Source;
 use super::operation::Type;
 use super::scenario::Earlier;
 use super::value::{Args, Value};
+use crate::inspect;
 
 /// The object under test.
 pub(crate) type Object = Box<dyn Any + Send + Sync>;
@@ -39,15 +40,26 @@ pub(crate) struct Subject {
     pub(crate) setup: Option<Look>,
     pub(crate) validate: Option<Look>,
     pub(crate) teardown: Option<Look>,
+    pub(crate) view: Option<View>,
 }
 
 pub(crate) type Look = Box<dyn Fn(&Object) + Send + Sync>;
+
+/// How the object shows itself.
+pub(crate) struct View {
+    /// The object as `Debug` prints it.
+    pub(crate) show: Box<dyn Fn(&Object) -> String + Send + Sync>,
+    /// Whether its fields are shown, if debug information knows them.
+    pub(crate) prefers_fields: bool,
+}
 
 impl Subject {
     /// A new object, set up.
     pub(crate) fn object(&self) -> Object {
         let object = (self.make)();
-        self.introduce(&object);
+        if self.view.as_ref().is_none_or(|view| view.prefers_fields) {
+            self.introduce(&object);
+        }
         if let Some(setup) = &self.setup {
             setup(&object);
         }
@@ -62,6 +74,20 @@ impl Subject {
             // SAFETY: the engine runs and this is a virtual thread.
             unsafe { interface::introduce(engine, introduced) };
         }
+    }
+
+    /// Calls a closure that uses the object, and lets the object show itself meanwhile, if it does so.
+    pub(crate) fn showing<R>(&self, object: &Object, work: impl FnOnce() -> R) -> R {
+        let Some(view) = &self.view else { return work() };
+        let show = || (view.show)(object);
+        let view = inspect::View {
+            address: (&raw const **object).addr(),
+            size: size_of_val(&**object),
+            anchor: self.anchor,
+            prefers_fields: view.prefers_fields,
+            show: &show,
+        };
+        view.during(work)
     }
 
     /// The operation of this name.

@@ -22,7 +22,7 @@ use super::runner::{self, Definition};
 use super::scenario::Scenario;
 use super::spec::Spec;
 use super::spec::sequential::{Key, Sequential};
-use super::subject::{Look, Object, Subject, anchor};
+use super::subject::{Look, Object, Subject, View, anchor};
 use crate::Explorer;
 use crate::options::Strategy;
 use crate::output::fail;
@@ -55,6 +55,7 @@ impl<T: Send + Sync + 'static> Test<T> {
             setup: None,
             validate: None,
             teardown: None,
+            view: None,
         };
         Test { definition: Definition::new(subject), object: std::marker::PhantomData }
     }
@@ -90,6 +91,40 @@ impl<T: Send + Sync + 'static> Test<T> {
     /// Called on each object at the end.
     pub fn teardown(mut self, teardown: impl Fn(&T) + Send + Sync + 'static) -> Test<T> {
         self.definition.subject.teardown = Some(look(teardown));
+        self
+    }
+
+    /// How reports show the object, instead of by its fields: see [`Inspect`](crate::Inspect), which has the rules for the function.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    ///
+    /// raddle::Test::new(|| AtomicU32::new(0))
+    ///     .operation("set", |flags: &AtomicU32, flag: bool| flags.fetch_or(1 << u32::from(flag), SeqCst))
+    ///     .inspect(|flags| format!("{:b}", flags.load(SeqCst)))
+    ///     .iterations(5)
+    ///     .run();
+    /// ```
+    pub fn inspect<D: Debug>(self, view: impl Fn(&T) -> D + Send + Sync + 'static) -> Test<T> {
+        self.shown_by(move |object| format!("{:?}", view(object)), false)
+    }
+
+    /// Reports show the object as `Debug` prints it, if the program was built without debug information of its type. What is said about
+    /// [`Inspect::inspect`](crate::Inspect::inspect) goes for its `Debug`, too.
+    pub fn debug(self) -> Test<T>
+    where
+        T: Debug,
+    {
+        self.shown_by(|object| format!("{object:?}"), true)
+    }
+
+    pub(crate) fn shown_by(
+        mut self,
+        show: impl Fn(&T) -> String + Send + Sync + 'static,
+        prefers_fields: bool,
+    ) -> Test<T> {
+        let show = Box::new(move |object: &Object| show(downcast(object)));
+        self.definition.subject.view = Some(View { show, prefers_fields });
         self
     }
 

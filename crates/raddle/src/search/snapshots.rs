@@ -1,16 +1,19 @@
 //! The objects of a failing execution, while it is recorded: memory is looked at after each event.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 
 use raddle_engine::isolate::heap;
-use raddle_engine::trace::{Action, Event, Observation, Observer, Trace};
-use raddle_reflect::objects::{Block, Found, Moment, Place, Recorder, Space};
+use raddle_engine::trace::{Action, Event, Introduced, Observation, Observer, Trace};
+use raddle_reflect::objects::{Block, Found, Moment, Place, Recorder, Shown, Space};
 use raddle_reflect::{Memory, Program};
-use raddle_report::failure::{Change, Objects};
+use raddle_report::failure::{Change, Datum, Objects};
+
+use crate::inspect::{self as view, View};
 
 /// What was seen of objects, by events of a trace.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ struct State {
     program: Option<Rc<Program>>,
     memory: ExecutionMemory,
     recorder: Recorder,
+    /// The views that have begun and not ended: their addresses, and the objects that they show.
+    views: Vec<(usize, u32)>,
     snapshots: Vec<Snapshot>,
 }
 
@@ -44,8 +49,8 @@ struct Snapshot {
 impl SnapshotRecorder {
     pub(crate) fn new(program: Option<Rc<Program>>) -> SnapshotRecorder {
         let memory = ExecutionMemory::new();
-        let (recorder, snapshots) = (Recorder::new(), Vec::new());
-        SnapshotRecorder(Rc::new(RefCell::new(State { program, memory, recorder, snapshots })))
+        let (recorder, views, snapshots) = (Recorder::new(), Vec::new(), Vec::new());
+        SnapshotRecorder(Rc::new(RefCell::new(State { program, memory, recorder, views, snapshots })))
     }
 
     /// What was seen. Plain writes that concern nobody leave the trace.
@@ -60,6 +65,7 @@ impl Observer for SnapshotRecorder {
     fn begin(&mut self) {
         let mut state = self.0.borrow_mut();
         state.recorder = Recorder::new();
+        state.views.clear();
         state.snapshots.clear();
     }
 
@@ -70,13 +76,31 @@ impl Observer for SnapshotRecorder {
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
-        let State { program: Some(program), memory, recorder, snapshots } = &mut *self.0.borrow_mut() else {
+        let State { program: Some(program), memory, recorder, views, snapshots } = &mut *self.0.borrow_mut()
+        else {
             return;
         };
         let Observation { number, event, freed, objects } = *observation;
         let (event_number, thread) = (number as u32, event.thread.into());
-        for object in objects {
-            recorder.introduce(program, object.address as u64, object.anchor as u64, memory);
+        for (index, &object) in objects.iter().enumerate() {
+            match view::Change::of(object) {
+                None => recorder.introduce(program, object.address as u64, object.anchor as u64, memory),
+                Some(view::Change::Begin(view)) => {
+                    let ends = |&later: &Introduced| view::Change::of(later) == Some(view::Change::End(view));
+                    if !objects[index..].iter().any(ends) {
+                        // SAFETY: it has begun and not ended.
+                        let shown = unsafe { shown(view) };
+                        let object = recorder.introduce_shown(program, shown, memory);
+                        views.extend(object.map(|object| (view, object)));
+                    }
+                }
+                Some(view::Change::End(ended)) => views.retain(|&(view, object)| {
+                    if view == ended {
+                        recorder.end_view(object);
+                    }
+                    view != ended
+                }),
+            }
         }
         let stack: Vec<(u64, u64)> = event
             .stack
@@ -96,6 +120,39 @@ impl Observer for SnapshotRecorder {
         let changes = recorder.observe(program, moment, memory);
         let place = event.action.address().and_then(|address| recorder.place(program, address as u64));
         snapshots.push(Snapshot { number, changes, place });
+    }
+}
+
+/// An object that shows itself.
+///
+/// # Safety
+/// There must be a view at this address, as long as the result is asked for the value.
+unsafe fn shown(view: usize) -> Shown<'static> {
+    let view: *const View<'static> = std::ptr::with_exposed_provenance(view);
+    // SAFETY: the caller's.
+    let (address, size, anchor, prefers_fields) =
+        unsafe { ((*view).address, (*view).size, (*view).anchor, (*view).prefers_fields) };
+    let has_failed = Cell::new(false);
+    let value = move || {
+        if has_failed.get() {
+            return Datum::Unknown("its `inspect` or `Debug` panics".to_owned());
+        }
+        // SAFETY: the caller's.
+        match catch_unwind(AssertUnwindSafe(|| unsafe { ((*view).show)() })) {
+            Ok(text) => Datum::of_debug(&text),
+            Err(_) => {
+                has_failed.set(true);
+                Datum::Unknown("its `inspect` or `Debug` panics".to_owned())
+            }
+        }
+    };
+    Shown {
+        address: address as u64,
+        size: size as u64,
+        type_name: anchor(),
+        anchor: anchor as usize as u64,
+        prefers_fields,
+        view: Rc::new(value),
     }
 }
 
