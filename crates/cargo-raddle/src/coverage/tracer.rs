@@ -191,3 +191,62 @@ fn ptrace(request: libc::c_uint, thread: libc::pid_t, data: usize) -> io::Result
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::elf::Elf;
+    use super::*;
+
+    #[inline(never)]
+    fn called_when_traced(number: u64) -> u64 {
+        std::hint::black_box(number) + 1
+    }
+
+    #[inline(never)]
+    fn idle_when_traced(number: u64) -> u64 {
+        std::hint::black_box(number) + 2
+    }
+
+    /// The test that is traced. Also in threads, several of which may come by at once.
+    #[test]
+    fn calls_one_of_two() {
+        thread::scope(|scope| {
+            for number in 0..4 {
+                scope.spawn(move || assert_eq!(called_when_traced(number), number + 1));
+            }
+        });
+        if std::env::args().count() > 1000 {
+            idle_when_traced(0);
+        }
+    }
+
+    #[test]
+    fn a_call_is_seen_if_it_is_made() {
+        let program = std::env::current_exe().unwrap();
+        let elf = Elf::parse(fs::read(&program).unwrap()).unwrap();
+        let functions = elf.functions();
+        let address =
+            |name: &str| functions.iter().find(|function| function.symbol.contains(name)).unwrap().code.start;
+        let addresses = [address("called_when_traced"), address("idle_when_traced")];
+        assert_ne!(addresses[0], addresses[1]);
+        let module = module_path!().split_once("::").unwrap().1;
+        let mut command = Command::new(&program);
+        command.args(["--exact", &format!("{module}::calls_one_of_two")]);
+        let limit = Duration::from_secs(60);
+        match trace(command, &addresses, elf.is_relocatable(), limit) {
+            Ok(reached) => assert_eq!(reached, BTreeSet::from([addresses[0]])),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                eprintln!("skipped: processes cannot be traced here");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended() {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        let reached = trace(command, &[], true, Duration::from_millis(100));
+        assert!(reached.is_ok_and(|reached| reached.is_empty()));
+    }
+}
