@@ -129,7 +129,10 @@ impl Unseen {
                 _ => "without debug information".to_owned(),
             };
             match origin {
-                "std" => _ = writeln!(text, "    {whose}: {} functions", functions.len()),
+                "std" => {
+                    let plural = if functions.len() == 1 { "" } else { "s" };
+                    let _ = writeln!(text, "    {whose}: {} function{plural}", functions.len());
+                }
                 "library" => {
                     let names: Vec<&str> = functions.iter().map(|function| &*function.name).collect();
                     let _ = writeln!(text, "    {whose}: {}", names.join(", "));
@@ -197,7 +200,7 @@ mod tests {
     zip.c
       deflate
     shared libraries: memcpy, strlen
-    the standard library, which Raddle knows: 1 functions
+    the standard library, which Raddle knows: 1 function
 ";
         assert_eq!(unseen.text(), expected);
     }
