@@ -83,7 +83,7 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     }
     let mut coverage = Coverage::of(&suites, &results);
     if args.coverage || args.coverage_json.is_some() {
-        coverage.trace(&session, &suites, &results, (&settings, &contract))?;
+        coverage.trace(&session, &suites, &results, &settings, &contract)?;
     }
     if args.coverage {
         print!("{}", coverage.text(&session.metadata.workspace_root));

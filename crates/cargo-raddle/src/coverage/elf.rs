@@ -42,7 +42,7 @@ impl Elf {
         }
         let (table, size) = (number(&bytes, 0x28, 8)? as usize, number(&bytes, 0x3a, 2)? as usize);
         let (count, names) = (number(&bytes, 0x3c, 2)? as usize, number(&bytes, 0x3e, 2)? as usize);
-        let header = |index: usize| Some(table.checked_add(index.checked_mul(size)?)?);
+        let header = |index: usize| table.checked_add(index.checked_mul(size)?);
         let names = range(&bytes, header(names)?)?;
         let section = |at: usize| {
             Some(Section {

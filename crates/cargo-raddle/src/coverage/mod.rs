@@ -109,7 +109,8 @@ impl Coverage {
         session: &Session,
         suites: &[Suite],
         results: &[TestResult],
-        (settings, contract): (&Settings, &Contract),
+        settings: &Settings,
+        contract: &Contract,
     ) -> Result<()> {
         for (number, suite) in suites.iter().enumerate() {
             let explored = results.iter().filter(|result| {
