@@ -91,6 +91,8 @@ pub use declarative::{
 };
 #[doc(hidden)]
 pub use expected::Expected;
+#[doc(hidden)]
+pub use explored::look_for_canary;
 pub use explorer::{Explorer, explore};
 pub use operation::operation;
 pub use options::{Allocation, Also, Backend, Explored, Isolation, Memory, Strategy};
