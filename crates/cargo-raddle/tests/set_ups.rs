@@ -478,3 +478,65 @@ fn aborting_panics_by_flags() {
     assert!(run.code != Some(0), "{run}");
     assert!(run.stderr.lines().any(|line| line.contains("panic")), "{run}");
 }
+
+/// A test that calls one function written in assembly, and never the other.
+const CALLS_ASSEMBLY: &str = r#"
+core::arch::global_asm!(
+    ".globl unseen_and_called", ".type unseen_and_called,@function",
+    "unseen_and_called: mov eax, 7", "ret", ".size unseen_and_called, . - unseen_and_called",
+    ".globl unseen_and_idle", ".type unseen_and_idle,@function",
+    "unseen_and_idle: mov eax, 8", "ret", ".size unseen_and_idle, . - unseen_and_idle",
+);
+
+unsafe extern "C" {
+    fn unseen_and_called() -> usize;
+    fn unseen_and_idle() -> usize;
+}
+
+#[test]
+fn calls_assembly() {
+    raddle::explore(|| {
+        let counter = Counter::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| counter.increment());
+        });
+        assert_eq!(unsafe { unseen_and_called() }, 7);
+        if counter.get() == 7 {
+            unsafe { unseen_and_idle() };
+        }
+    });
+}
+"#;
+
+#[test]
+fn code_that_is_not_instrumented_is_listed_if_it_was_called() {
+    let set_up = SetUp::new("calling");
+    set_up.write("tests/counter.rs", &(set_up.original("tests/counter.rs") + CALLS_ASSEMBLY));
+    let json = set_up.directory.join("coverage.json");
+    let args = format!("test calls_assembly --coverage --coverage-json {}", json.display());
+    let run =
+        set_up.run(&args, &[]).exits(0).prints("called and not instrumented").prints("unseen_and_called");
+    let list = run.stdout.split("called and not instrumented").nth(1).unwrap();
+    assert!(list.contains("unseen_and_called  tests/counter.rs:"), "{run}");
+    assert!(!list.contains("unseen_and_idle"), "{run}");
+    // What Raddle defines is seen.
+    assert!(!list.contains("__tsan_") && !list.contains("raddle::"), "{run}");
+    let json = fs::read_to_string(json).unwrap();
+    assert!(json.contains("\"name\": \"unseen_and_called\"") && !json.contains("unseen_and_idle"), "{json}");
+}
+
+#[test]
+fn a_crate_that_is_listed_as_uninstrumented_is_listed_if_it_was_called() {
+    if !is_slow_wanted() {
+        return;
+    }
+    let metadata = "quick = { path = \"quick\" }\n\n[package.metadata.raddle]\nuninstrumented = [\"quick\"]\n\n[workspace]";
+    let set_up = SetUp::new("listing").manifest("[workspace]", metadata);
+    set_up
+        .write("quick/Cargo.toml", "[package]\nname = \"quick\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    set_up.write("quick/src/lib.rs", "#[inline(never)]\npub fn bump(by: usize) -> usize {\n    by + 1\n}\n");
+    let test = CALLS_ASSEMBLY.replace("unsafe { unseen_and_called() }, 7", "quick::bump(6), 7");
+    set_up.write("tests/counter.rs", &(set_up.original("tests/counter.rs") + &test));
+    let run = set_up.run("test calls_assembly --coverage", &[]).exits(0).prints("crate quick");
+    assert!(run.stdout.contains("quick::bump  tests/counter.rs:"), "{run}");
+}

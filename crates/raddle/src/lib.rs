@@ -92,6 +92,8 @@ pub use declarative::{
 };
 #[doc(hidden)]
 pub use expected::Expected;
+#[doc(hidden)]
+pub use explored::look_for_canary;
 pub use explorer::{Explorer, explore};
 #[doc(hidden)]
 pub use inspect::{ByDebug, ByFields, ByInspect, Showable};

@@ -81,7 +81,10 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     if let Some(path) = &args.junit {
         ci::write_junit(path, &suites, &results)?;
     }
-    let coverage = Coverage::of(&suites, &results);
+    let mut coverage = Coverage::of(&suites, &results);
+    if args.coverage || args.coverage_json.is_some() {
+        coverage.trace(&session, &suites, &results, &settings, &contract)?;
+    }
     if args.coverage {
         print!("{}", coverage.text(&session.metadata.workspace_root));
     }

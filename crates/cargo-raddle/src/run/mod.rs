@@ -24,7 +24,7 @@ use self::printer::Printer;
 pub(crate) use self::printer::Totals;
 use self::progress::Progress;
 use self::single::run_one;
-pub(crate) use self::single::{describe_status, run_quietly};
+pub(crate) use self::single::{command_of, describe_status, run_quietly};
 use crate::binary::TestBinary;
 use crate::libtest::{ListedTest, Selected};
 use crate::page::Roots;

@@ -41,14 +41,7 @@ pub(crate) fn run_one(
             time: began..began,
         };
     }
-    let mut command = binary.command();
-    if binary.own_main {
-        contract.apply_to(&mut command, binary);
-        command.args(&settings.own_main_args);
-    } else {
-        contract.apply_to_test(&mut command, binary, &test.name);
-        command.args(HarnessOptions::run_args(&test.name));
-    }
+    let command = command_of(binary, test, settings, contract);
     let (mut failures, mut explored, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
     let (verdict, output) = match child::start(command, !settings.nocapture) {
         Ok(running) => {
@@ -82,6 +75,24 @@ pub(crate) fn run_one(
         }
     }
     Finished { verdict, output, pages, explored, coverage, time: began..Instant::now() }
+}
+
+/// The command that runs one test.
+pub(crate) fn command_of(
+    binary: &TestBinary,
+    test: &ListedTest,
+    settings: &Settings,
+    contract: &Contract,
+) -> Command {
+    let mut command = binary.command();
+    if binary.own_main {
+        contract.apply_to(&mut command, binary);
+        command.args(&settings.own_main_args);
+    } else {
+        contract.apply_to_test(&mut command, binary, &test.name);
+        command.args(HarnessOptions::run_args(&test.name));
+    }
+    command
 }
 
 /// The output of a test with a line on the page of a failure, below the line that says how to replay it.

@@ -1,5 +1,11 @@
 //! The code that explorations without failure reached: as an annotated listing, and as JSON.
 
+mod calls;
+mod elf;
+mod tracer;
+mod units;
+mod unseen;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -8,8 +14,10 @@ use std::path::Path;
 use raddle_report::file;
 use serde::{Deserialize, Serialize};
 
+use self::unseen::Unseen;
 use crate::error::{Error, Result};
-use crate::run::{Suite, TestResult};
+use crate::run::{Contract, Settings, Suite, TestResult, Verdict, command_of};
+use crate::session::Session;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -19,6 +27,8 @@ const FORMAT: u32 = 1;
 pub(crate) struct Coverage {
     format: u32,
     tests: Vec<CoveredTest>,
+    /// The calls of code that is not instrumented.
+    unseen: Unseen,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,7 +99,32 @@ impl Coverage {
                 explorations: sent.filter_map(|json| serde_json::from_str(json).ok()).collect(),
             }
         });
-        Coverage { format: FORMAT, tests: tests.filter(|test| !test.explorations.is_empty()).collect() }
+        let tests = tests.filter(|test| !test.explorations.is_empty()).collect();
+        Coverage { format: FORMAT, tests, unseen: Unseen::default() }
+    }
+
+    /// Runs the tests that explored and passed once more, to see which code that is not instrumented they call.
+    pub(crate) fn trace(
+        &mut self,
+        session: &Session,
+        suites: &[Suite],
+        results: &[TestResult],
+        settings: &Settings,
+        contract: &Contract,
+    ) -> Result<()> {
+        for (number, suite) in suites.iter().enumerate() {
+            let explored = results.iter().filter(|result| {
+                let finished = &result.finished;
+                result.suite == number && finished.verdict == Verdict::Passed && !finished.coverage.is_empty()
+            });
+            let tests: Vec<_> = explored
+                .map(|result| command_of(&suite.binary, &suite.tests[result.test], settings, contract))
+                .collect();
+            if !tests.is_empty() {
+                self.unseen.add(session, &suite.binary.executable, tests)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the JSON.
@@ -131,7 +166,7 @@ impl Coverage {
                 let _ = writeln!(text, "  {:>13}  {line:>5}  {code}", mark.text());
             }
         }
-        text
+        text + &self.unseen.text()
     }
 }
 
@@ -186,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_run_without_explorations_says_so() {
-        let coverage = Coverage { format: FORMAT, tests: Vec::new() };
+        let coverage = Coverage { format: FORMAT, tests: Vec::new(), unseen: Unseen::default() };
         assert!(coverage.text(Path::new(".")).contains("no exploration"));
     }
 }
