@@ -5,9 +5,9 @@ use super::replay::Replay;
 use super::worklist::WorkItem;
 use crate::graph::consistency::preemption_bound::Bound;
 
-/// The number of work items without a consistent graph that are tried in a row before the driver pauses, so that the search can
-/// look at its time limit.
-const MAX_TRIED: usize = if cfg!(test) { usize::MAX } else { 100 };
+/// The effort for work items without a consistent graph, tried in a row, after which the driver pauses, so that the search can look at its
+/// time limit. The effort of an item is the square of its number of events: a check of consistency takes at least that many steps.
+const MAX_EFFORT: usize = if cfg!(test) { usize::MAX } else { 1 << 20 };
 
 impl ModelChecker {
     /// Begins the next execution. False if there is none.
@@ -54,8 +54,9 @@ impl ModelChecker {
 
     /// Applies work items until one leads to a graph to explore.
     fn apply_next_work(&mut self) -> bool {
-        for tried in 0.. {
-            if tried == MAX_TRIED && self.branches.last().is_some() {
+        let mut effort = 0usize;
+        loop {
+            if effort >= MAX_EFFORT && self.branches.last().is_some() {
                 self.paused = true;
                 break;
             }
@@ -63,9 +64,11 @@ impl ModelChecker {
                 None => break,
                 Some(None) => self.branches.retire(),
                 Some(Some(work)) => {
+                    let events = work.position as usize + 1;
                     if self.apply(work) {
                         return true;
                     }
+                    effort = effort.saturating_add(events.saturating_mul(events));
                 }
             }
         }
