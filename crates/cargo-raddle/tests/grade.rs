@@ -314,7 +314,7 @@ fn mistakes_are_shown_with_their_places() {
     submit(&fixture, "anna", "pub fn answer() -> u32 { 42 }");
     let text = fs::read_to_string(fixture.path().join("course.toml")).unwrap();
     let wrong = text
-        .replace("\"64 MiB\"", "\"much\"")
+        .replace("\"200 MiB\"", "\"much\"")
         .replace("points = 1\n", "points = -1\n")
         .replace("\"asm\"", "\"assembler\"");
     fixture.write("course.toml", &wrong);

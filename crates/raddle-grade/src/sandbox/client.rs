@@ -67,9 +67,14 @@ impl Sandbox {
             groups: groups.as_ref().map(Groups::entrances).unwrap_or_default(),
             ..spec.clone()
         };
-        let mut outcome = run(&self.executable, &spec, stop)?;
-        let passed = outcome.ending == Ending::Exited(0);
-        if !passed && groups.is_some_and(|groups| groups.ran_out_of_memory()) {
+        let result = run(&self.executable, &spec, stop);
+        let starved = groups.is_some_and(|groups| groups.ran_out_of_memory());
+        let mut outcome = match result {
+            // The kernel has ended the supervisor together with the program.
+            Err(SandboxError::Supervisor(_)) if starved => Outcome::out_of_memory(&spec),
+            result => result?,
+        };
+        if starved && outcome.ending != Ending::Exited(0) {
             outcome.ending = Ending::Limit(Limit::Memory);
         }
         Ok(outcome)

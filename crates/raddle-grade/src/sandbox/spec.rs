@@ -155,3 +155,19 @@ pub struct Outcome {
     /// The regular files that it left in its directory of results: name and contents.
     pub results: BTreeMap<String, String>,
 }
+
+impl Outcome {
+    /// The outcome of a program of which nothing is known but that it used too much memory.
+    pub(super) fn out_of_memory(spec: &Spec) -> Outcome {
+        Outcome {
+            ending: Ending::Limit(Limit::Memory),
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+            memory: spec.limits.memory,
+            processes: 0,
+            output: String::new(),
+            channels: BTreeMap::new(),
+            results: BTreeMap::new(),
+        }
+    }
+}
