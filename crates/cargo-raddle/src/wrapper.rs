@@ -124,7 +124,8 @@ impl Invocation {
         match plan.treatment(&directory.join(source)) {
             Treatment::Instrument => {
                 additions.extend_from_slice(&plan.flags);
-                if matches!(self.debuginfo.as_deref(), None | Some("0" | "none")) {
+                // Code is classified by debug information. Line tables do not tell an `Arc` of the program from one of its threads.
+                if !matches!(self.debuginfo.as_deref(), Some("2" | "full")) {
                     additions.extend_from_slice(&plan.debuginfo);
                 }
             }
@@ -274,10 +275,15 @@ mod tests {
     }
 
     #[test]
-    fn debug_information_of_the_profile_is_kept() {
-        let expected = format!("FLAGS {LINK}");
-        for level in ["-C debuginfo=2", "-Cdebuginfo=1", "--codegen debuginfo=line-tables-only", "-g"] {
-            check(&format!("rustc --crate-name a src/lib.rs --target t {level}"), &expected);
+    fn debug_information_is_made_full() {
+        let check_level = |level: &str, expected: &str| {
+            check(&format!("rustc --crate-name a src/lib.rs --target t {level}"), expected);
+        };
+        for level in ["-C debuginfo=2", "-Cdebuginfo=full", "-g"] {
+            check_level(level, &format!("FLAGS {LINK}"));
+        }
+        for level in ["-Cdebuginfo=1", "--codegen debuginfo=line-tables-only", "-C debuginfo=none"] {
+            check_level(level, &format!("FLAGS DEBUG {LINK}"));
         }
     }
 

@@ -76,7 +76,7 @@ fn the_bug_is_found_and_replays() {
 }
 
 #[test]
-fn an_object_without_debug_information_is_printed_by_debug() {
+fn a_profile_with_line_tables_only_explores_and_shows_objects() {
     let fixture = Fixture::new("no-types");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
     let manifest = fs::read_to_string(fixture.path().join("manifest.toml")).unwrap();
@@ -88,18 +88,7 @@ fn an_object_without_debug_information_is_printed_by_debug() {
     Run::of(command).exits(1);
     let file = fs::read_to_string(fixture.path().join("failures/counter_test.json")).unwrap();
     let failure: serde_json::Value = serde_json::from_str(&file).unwrap();
-    let object = &failure["objects"]["list"][0];
-    assert_eq!(object["name"], "CounterTest#1", "{file}");
-    // What `Debug` prints is taken apart: `CounterTest(Counter { value: 0 })`.
-    let changes: Vec<_> = failure["trace"]["events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|event| event["changes"].as_array().cloned().unwrap_or_default())
-        .collect();
-    assert_eq!(changes[0]["value"]["fields"]["name"], "CounterTest", "{changes:?}");
-    assert_eq!(changes[1]["path"], serde_json::json!([0, 0]), "{changes:?}");
-    assert_eq!(changes[1]["value"]["scalar"], "1", "{changes:?}");
+    assert_eq!(failure["objects"]["list"][0]["name"], "CounterTest#1", "{file}");
 }
 
 /// Waits for something that another process does.

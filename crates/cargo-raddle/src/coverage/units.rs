@@ -88,7 +88,8 @@ impl Units {
     }
 }
 
-/// The origin of a unit. The compiler names units `src/lib.rs/@/name_of_crate.1d5b6a-cgu.3`.
+/// The origin of a unit. The compiler names units `src/lib.rs/@/name_of_crate.1d5b6a-cgu.3`, and in incremental builds
+/// `src/lib.rs/@/0628ya7y7u42hp9jyyh3amjog`.
 fn origin(is_rust: bool, name: &str, directory: &str, uninstrumented: &Uninstrumented) -> Origin {
     if !is_rust {
         return Origin::Foreign(name.to_owned());
@@ -102,13 +103,27 @@ fn origin(is_rust: bool, name: &str, directory: &str, uninstrumented: &Uninstrum
     let is_listed = [&uninstrumented.engine, &uninstrumented.listed]
         .iter()
         .any(|sources| sources.contains(&source) || sources.contains(&canonical));
-    let name = unit.split('.').next().unwrap_or_default();
+    let name = match unit.split_once('.') {
+        Some((name, _)) => name.to_owned(),
+        None => package_of(&source),
+    };
     match (is_listed, name) {
-        (false, PASSTHROUGH) => Origin::Raddle,
+        (false, name) if name == PASSTHROUGH => Origin::Raddle,
         (false, _) => Origin::Instrumented,
         (true, name) if name == "raddle" || name.starts_with("raddle_") => Origin::Raddle,
-        (true, name) => Origin::Crate(name.to_owned()),
+        (true, name) => Origin::Crate(name),
     }
+}
+
+/// The name of the package that a source file belongs to, by its directory, which has a version behind the name in the registry.
+fn package_of(source: &Path) -> String {
+    let directory = source.ancestors().skip(1).find(|directory| !directory.ends_with("src"));
+    let name = directory.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let name = match name.rsplit_once('-') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => name,
+        _ => &name,
+    };
+    name.replace('-', "_")
 }
 
 /// The crate that is linked to every program for what instrumented code calls.
@@ -131,6 +146,12 @@ mod tests {
         let hash = "/c/rustc-hash/src/lib.rs/@/rustc_hash.12-cgu.0";
         assert_eq!(of(hash, "/w"), Origin::Crate("rustc_hash".to_owned()));
         assert_eq!(of("library/std/src/lib.rs/@/std.12-cgu.0", "/rustc/59807616e"), Origin::Std);
+        assert_eq!(of("src/lib.rs/@/0628ya7y7u42hp9jyyh3amjog", "/r/raddle-engine"), Origin::Raddle);
+        assert_eq!(
+            of("quick/src/lib.rs/@/0628ya7y7u42hp9jyyh3amjog", "/w"),
+            Origin::Crate("quick".to_owned())
+        );
+        assert_eq!(package_of(Path::new("/c/rustc-hash-2.1.1/src/lib.rs")), "rustc_hash");
         assert_eq!(origin(false, "zip.c", "/c", &uninstrumented), Origin::Foreign("zip.c".to_owned()));
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use raddle_engine::isolate::heap;
+use raddle_engine::platform::stack;
 use raddle_engine::trace::{Action, Event, Introduced, Observation, Observer, Trace};
 use raddle_reflect::objects::{Block, Found, Moment, Place, Recorder, Shown, Space};
 use raddle_reflect::{Memory, Program};
@@ -108,7 +109,10 @@ impl Observer for SnapshotRecorder {
             .map(|frame| (frame.return_address as u64, frame.frame_pointer as u64))
             .collect();
         if !stack.is_empty() {
-            let frames: Vec<u64> = stack.iter().map(|&(_, frame_pointer)| frame_pointer).collect();
+            // Through code without frame pointers, a walk may go astray to another stack.
+            let stack_of = |&(_, frame_pointer): &(u64, u64)| stack::owner(frame_pointer as usize);
+            let own = stack.iter().filter(|frame| stack_of(frame) == stack_of(&stack[0]));
+            let frames: Vec<u64> = own.map(|&(_, frame_pointer)| frame_pointer).collect();
             recorder.end_locals(event_number, thread, &frames);
         }
         if let Some(address) = shared_location(&event.action) {
