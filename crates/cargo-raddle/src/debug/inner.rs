@@ -6,8 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::BufRead;
 use std::process::{Child, ChildStdin};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -160,10 +161,26 @@ impl Inner {
 
     /// Takes in the next message. Returns it if it is the answer to the request with this number.
     pub(crate) fn receive(&mut self, awaited: Option<i64>) -> Option<Value> {
-        let Ok(message) = self.messages.recv() else {
-            self.is_gone = true;
-            return None;
-        };
+        match self.messages.recv() {
+            Ok(message) => self.take_in(message, awaited),
+            Err(_) => {
+                self.is_gone = true;
+                None
+            }
+        }
+    }
+
+    /// Takes in the next message, if one comes in time. False if none does.
+    pub(crate) fn receive_within(&mut self, limit: Duration) -> bool {
+        match self.messages.recv_timeout(limit) {
+            Ok(message) => _ = self.take_in(message, None),
+            Err(RecvTimeoutError::Disconnected) => self.is_gone = true,
+            Err(RecvTimeoutError::Timeout) => return false,
+        }
+        true
+    }
+
+    fn take_in(&mut self, message: Message, awaited: Option<i64>) -> Option<Value> {
         match message {
             Message::Debugger(generation, message) if generation == self.generation => {
                 if message["type"] == "event" {

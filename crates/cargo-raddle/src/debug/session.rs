@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -246,6 +247,11 @@ impl Session {
 
     /// Waits until the program stops. Meanwhile the editor can interrupt it and set breakpoints.
     pub(super) fn wait_for_stop(&mut self) -> Result<Stop> {
+        self.wait_for_stop_within(Duration::MAX)
+    }
+
+    /// The same, as long as nothing is silent for longer than a limit: then the debugger is ended.
+    pub(super) fn wait_for_stop_within(&mut self, limit: Duration) -> Result<Stop> {
         let mut waiting = Vec::new();
         let stop = loop {
             if let Some(stop) = self.deliver() {
@@ -271,7 +277,13 @@ impl Session {
                     waiting.insert(0, gone);
                     break Err(Error::usage("the session is over"));
                 }
-                None => drop(self.inner.receive(None)),
+                None if limit == Duration::MAX => drop(self.inner.receive(None)),
+                None => {
+                    if !self.inner.receive_within(limit) {
+                        self.inner.end();
+                        self.inner.is_gone = true;
+                    }
+                }
             }
         };
         for message in waiting.into_iter().rev() {

@@ -7,6 +7,8 @@
 //! Lines have no numbers in an execution, events have. So a place between events is found again from the last event of its thread:
 //! by stepping from there until the place is reached.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::adapter::{FIRST_THREAD, number_of_breakpoint};
@@ -14,6 +16,9 @@ use super::frames;
 use super::session::{Session, Stop, virtual_thread};
 use super::table::Standing;
 use crate::error::{Error, Result};
+
+/// How long the debugger may be silent on the way to an event, which takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most lines that are gone through to find the one before.
 const MOST_STEPS: usize = 200;
@@ -239,8 +244,16 @@ impl Session {
         Ok(Some(last))
     }
 
-    /// Runs to an event, from here or from the beginning. If the program has ended, it is started again.
+    /// Runs to an event, from here or from the beginning. If the program has ended, it is started again, and so it is if the debugger says
+    /// nothing for long: a stop was lost.
     fn run_to(&mut self, event: usize) -> Result<Stop> {
+        let was_gone = self.inner.is_gone;
+        let stop = self.try_to_run_to(event);
+        let is_lost = stop.is_err() && !was_gone && self.inner.is_gone;
+        if is_lost { self.try_to_run_to(event) } else { stop }
+    }
+
+    fn try_to_run_to(&mut self, event: usize) -> Result<Stop> {
         let target = self.target.as_ref().ok_or_else(|| Error::usage("nothing is debugged"))?;
         let place = target.events.place(event);
         let (thread, number) =
@@ -258,7 +271,7 @@ impl Session {
             let running = self.here.as_ref().map_or(0, |here| here.thread);
             self.inner.ask("continue", &json!({"threadId": running}))?;
         }
-        let stop = self.wait_for_stop();
+        let stop = self.wait_for_stop_within(PATIENCE);
         self.table.stop_nowhere();
         stop
     }
