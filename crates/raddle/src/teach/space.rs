@@ -2,8 +2,8 @@
 //!
 //! A schedule of length `l` over `n` threads with exactly `c` context switches is a choice of the `c` places after which the thread changes,
 //! out of `l - 1`, a first thread, and `c` times one of the other threads: `C(l - 1, c) n (n - 1)^c` schedules. They are numbered by `c`,
-//! then by the places, then by the threads. A uniform schedule has `c` in proportion to these counts, and then uniform places and
-//! threads.
+//! then by the places, then by the threads. Because the numbers are exactly `0..len`, the schedule of a uniform number is a
+//! uniform schedule.
 
 use raddle_engine::rng::Rng;
 
@@ -83,57 +83,32 @@ impl ScheduleSpace {
         Schedule::from(threads)
     }
 
-    /// Writes the entries of a sampled schedule. Its parts are drawn one by one: to take a number of 128 bits apart takes longer than
-    /// many a test.
+    /// Writes the entries of a sampled schedule.
     pub(super) fn write_sample(&self, seed: u64, number: u64, entries: &mut Vec<u16>) {
-        entries.clear();
         let mut rng = Rng::of_execution(seed, number);
-        let mut drawn = below(&mut rng, self.total);
-        if let Some(switches) = self.switches_of(&mut drawn)
-            && let Some(last) = self.length.checked_sub(1)
-        {
-            let places = below(&mut rng, self.binomials[last][switches]);
-            self.write_parts(switches, places, |base| rng.below(base.into()) as u16, entries);
-        }
+        self.write(below(&mut rng, self.total), entries);
     }
 
     /// Writes the entries of the schedule with this number. False if there are not so many.
     pub(super) fn write(&self, mut number: u128, entries: &mut Vec<u16>) -> bool {
         entries.clear();
-        let Some(switches) = self.switches_of(&mut number) else { return false };
+        let Some(mut switches) = self.counts.iter().position(|&count| {
+            let here = number < count;
+            number -= if here { 0 } else { count };
+            here
+        }) else {
+            return false;
+        };
         if self.length == 0 {
             return true;
         }
         let names = u128::from(self.threads) * u128::from(self.threads - 1).pow(switches as u32);
-        let (places, mut names) = (number / names, number % names);
-        let digit = |base: u16| {
+        let (mut places, mut names) = (number / names, number % names);
+        let mut digit = |base: u16| {
             let digit = (names % u128::from(base)) as u16;
             names /= u128::from(base);
             digit
         };
-        self.write_parts(switches, places, digit, entries);
-        true
-    }
-
-    /// How many context switches the schedule with this number has; the number becomes that among the schedules with as many. None if
-    /// there are not so many schedules.
-    fn switches_of(&self, number: &mut u128) -> Option<usize> {
-        self.counts.iter().position(|&count| {
-            let here = *number < count;
-            *number -= if here { 0 } else { count };
-            here
-        })
-    }
-
-    /// Writes the entries of a schedule by its parts: how many context switches, the number of their places, and one of so many threads
-    /// at each.
-    fn write_parts(
-        &self,
-        mut switches: usize,
-        mut places: u128,
-        mut digit: impl FnMut(u16) -> u16,
-        entries: &mut Vec<u16>,
-    ) {
         let mut thread = 1 + digit(self.threads);
         entries.push(thread);
         for left in (0..self.length - 1).rev() {
@@ -148,20 +123,19 @@ impl ScheduleSpace {
             }
             entries.push(thread);
         }
+        true
     }
 }
 
 /// A uniform number below `bound`, without bias.
 fn below(rng: &mut Rng, bound: u128) -> u128 {
-    let most = bound - 1;
-    let mask = u128::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
-    let is_small = mask <= u64::MAX.into();
+    let mut draw = || u128::from(rng.next()) << 64 | u128::from(rng.next());
+    // Numbers of the last, incomplete block are drawn again.
+    let complete = u128::MAX - (u128::MAX % bound + 1) % bound;
     loop {
-        let low = u128::from(rng.next());
-        let drawn = if is_small { low } else { u128::from(rng.next()) << 64 | low };
-        // Every second draw is used, at least.
-        if drawn & mask <= most {
-            return drawn & mask;
+        let number = draw();
+        if number <= complete {
+            return number % bound;
         }
     }
 }
