@@ -87,13 +87,7 @@ pub unsafe fn foreign_free(engine: *mut Engine, address: usize) {
 #[inline]
 pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: usize, kind: AccessKind) {
     // SAFETY: the caller's.
-    unsafe {
-        if (*engine).follows_accesses() {
-            enter(engine, |engine| engine.plain_access(address, size, kind, caller));
-        } else {
-            volatile(engine, address, size, kind);
-        }
-    }
+    unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
 }
 
 /// An instrumentation callback as one number; optimised code makes each twice. Addresses have 47 bits, and sizes at
