@@ -13,6 +13,9 @@ use crate::platform::unwind::CallFrame;
 use crate::site::{PlainAccessCounter, Site};
 use crate::trace::Action;
 
+/// The part of a block that is cleared for snapshots: more is not shown of an object, and large blocks are rarely touched as a whole.
+const MOST_CLEARED: usize = 1 << 16;
+
 /// The filter of suppressed races: whether a race at these return addresses is not reported.
 pub type Suppress = Box<dyn FnMut(&[usize]) -> bool>;
 
@@ -156,9 +159,11 @@ impl Engine {
             record.set_allocated_at(self.now());
         }
         if self.exploration.trace.is_some() {
-            // Snapshots must not depend on what the memory held in an earlier execution.
-            // SAFETY: a block of this size, which nothing uses yet.
-            unsafe { std::ptr::write_bytes(address as *mut u8, 0, size) };
+            // Snapshots must not depend on what the memory held in an earlier execution. The address is null where there was no room.
+            if address != 0 {
+                // SAFETY: a block of at least this size, which nothing uses yet.
+                unsafe { std::ptr::write_bytes(address as *mut u8, 0, size.min(MOST_CLEARED)) };
+            }
             self.record_block(Action::Allocate { address, size });
         }
     }
