@@ -16,7 +16,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let object = definition.object();
     let init = match &definition.init {
         Some(init) => call_hook(object, init),
-        None => quote_spanned!(object.span()=> <#object as ::core::default::Default>::default()),
+        None => quote_spanned!(object.span()=> <#object as ::raddle::__core::default::Default>::default()),
     };
     let operations = definition.operations.iter().map(|operation| self::operation(object, operation));
     let spec = definition.spec().map(|spec| specification(&spec, &definition.operations));
@@ -67,7 +67,7 @@ fn function(definition: &Definition) -> Option<TokenStream> {
     };
     Some(quote! {
         #(#attributes)*
-        #[::core::prelude::v1::test]
+        #[::raddle::__core::prelude::v1::test]
         fn #name() {
             <#object as ::raddle::TestDefinition>::test().#run;
         }
@@ -126,9 +126,11 @@ fn specification(spec: &TokenStream, operations: &[Operation]) -> TokenStream {
         let chooses = written.is_some_and(|setting| setting.name == CHOICES);
         let (kind, state, result) = match (chooses, operation.may_wait()) {
             (true, _) => (quote!(choices), quote!(&#spec), None),
-            (false, true) => {
-                (quote!(blocking), quote!(&mut #spec), Some(quote!(::core::option::Option<#result>)))
-            }
+            (false, true) => (
+                quote!(blocking),
+                quote!(&mut #spec),
+                Some(quote!(::raddle::__core::option::Option<#result>)),
+            ),
             (false, false) => (quote!(operation), quote!(&mut #spec), Some(quote!(#result))),
         };
         let step = match written {
@@ -143,7 +145,7 @@ fn specification(spec: &TokenStream, operations: &[Operation]) -> TokenStream {
         quote!(.#kind(#shown, #step))
     });
     quote! {
-        .spec(::raddle::Spec::new(<#spec as ::core::default::Default>::default) #(#operations)*)
+        .spec(::raddle::Spec::new(<#spec as ::raddle::__core::default::Default>::default) #(#operations)*)
     }
 }
 

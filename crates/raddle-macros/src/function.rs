@@ -43,7 +43,7 @@ pub(crate) fn expand(settings: TokenStream, function: &ItemFn) -> Result<TokenSt
     });
     Ok(quote! {
         #(#attributes)*
-        #[::core::prelude::v1::test]
+        #[::raddle::__core::prelude::v1::test]
         #visibility fn #name() {
             ::raddle::Explorer::new() #(#options)* .run(|| #body);
         }

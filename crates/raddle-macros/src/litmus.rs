@@ -165,7 +165,7 @@ impl Litmus {
         let attributes = &self.attributes;
         let init = match &self.init {
             Some(init) => quote!(<#object>::#init()),
-            None => quote!(<#object as ::core::default::Default>::default()),
+            None => quote!(<#object as ::raddle::__core::default::Default>::default()),
         };
         let description = &self.description;
         let builder = match &self.signal {
@@ -190,9 +190,9 @@ impl Litmus {
         let text = function.to_string();
         quote! {
             #(#attributes)*
-            #[::core::prelude::v1::test]
+            #[::raddle::__core::prelude::v1::test]
             fn #function() {
-                let name = ::core::concat!(::core::module_path!(), "::", #text);
+                let name = ::raddle::__core::concat!(::raddle::__core::module_path!(), "::", #text);
                 #builder
                     .description(#description)
                     #(#outcomes)*
@@ -213,8 +213,8 @@ impl Litmus {
         let shows = all.iter().enumerate().map(|(number, actor)| {
             let variant = variant(number);
             match actor.result {
-                None => quote!(Reply::#variant => ::core::result::Result::Ok(())),
-                Some(_) => quote!(Reply::#variant(value) => ::core::fmt::Debug::fmt(value, f)),
+                None => quote!(Reply::#variant => ::raddle::__core::result::Result::Ok(())),
+                Some(_) => quote!(Reply::#variant(value) => ::raddle::__core::fmt::Debug::fmt(value, f)),
             }
         });
         let calls = all.iter().enumerate().map(|(number, actor)| {
@@ -230,8 +230,8 @@ impl Litmus {
             {
                 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
                 enum Reply { #(#variants),* }
-                impl ::core::fmt::Display for Reply {
-                    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                impl ::raddle::__core::fmt::Display for Reply {
+                    fn fmt(&self, f: &mut ::raddle::__core::fmt::Formatter<'_>) -> ::raddle::__core::fmt::Result {
                         match self { #(#shows),* }
                     }
                 }

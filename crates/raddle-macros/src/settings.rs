@@ -185,7 +185,7 @@ fn duration(text: &LitStr) -> Result<Expr> {
         return Err(Error::new(text.span(), "use a time such as `500ms`, `10s` or `2m`"));
     };
     let (seconds, nanoseconds) = (duration.as_secs(), duration.subsec_nanos());
-    syn::parse2(quote!(::std::time::Duration::new(#seconds, #nanoseconds)))
+    syn::parse2(quote!(::raddle::__core::time::Duration::new(#seconds, #nanoseconds)))
 }
 
 /// `Quiescent` and `Quasi(2)` are short for `raddle::Contract::Quiescent` and `raddle::Contract::Quasi(2)`.

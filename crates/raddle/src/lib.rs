@@ -82,6 +82,9 @@ mod suppress;
 mod symmetry;
 pub mod teach;
 
+/// The paths of macros: `::core` names no crate in edition 2015, `::std` none where `no_std` is set.
+#[doc(hidden)]
+pub use core as __core;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use declarative::fuzz_regressions;
