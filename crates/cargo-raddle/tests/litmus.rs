@@ -41,6 +41,8 @@ fn what_is_seen_and_not_allowed_fails_and_so_does_an_exploration() {
         .prints(" 5000 ")
         .prints("sb::race  FAILED while it was explored")
         .prints("a data race was found")
+        .prints("sb::race: its exploration failed")
+        .prints("sb::not_allowed: `0, 0` was seen 2 times and is not allowed by RC11")
         .prints("litmus result: 1 passed, 2 failed");
 }
 

@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::histogram::Histogram;
@@ -165,8 +165,8 @@ where
             let session = Arc::new(Session::new(&program, spin, time));
             let begin = Instant::now();
             let stream = 1 + (number * ACTORS) as u64;
-            let ended = start(&session, &ids, stream);
-            outcomes.stuck = watch(&session, &ended, time, self.patience);
+            let mut actors = start(&session, &ids, stream);
+            outcomes.stuck = watch(&session, &mut actors, time, self.patience);
             outcomes.elapsed += begin.elapsed();
             if let Some(payload) = lock(&session.broken).take() {
                 resume_unwind(payload);
@@ -191,14 +191,36 @@ where
     }
 }
 
-/// Starts the threads of a session, which say when they end.
-fn start<S, T>(session: &Arc<Session<S, T>>, processors: &[usize], stream: u64) -> Receiver<usize>
+/// The threads of a session, which say when they end.
+struct Actors {
+    ended: Receiver<usize>,
+    /// The handle of each actor, until that has ended.
+    handles: Vec<Option<JoinHandle<()>>>,
+}
+
+impl Actors {
+    fn are_running(&self) -> bool {
+        self.handles.iter().any(Option::is_some)
+    }
+
+    /// Waits for the end of an actor that has said that it ends. A thread that still ends while an exploration runs would hold locks
+    /// of std that the exploration sees.
+    fn join(&mut self, actor: usize) {
+        if let Some(handle) = self.handles[actor].take() {
+            // A panic was caught and kept.
+            let _ = handle.join();
+        }
+    }
+}
+
+/// Starts the threads of a session.
+fn start<S, T>(session: &Arc<Session<S, T>>, processors: &[usize], stream: u64) -> Actors
 where
     S: Send + Sync + 'static,
     T: Clone + Eq + Hash + Send + 'static,
 {
     let (say, ended) = channel();
-    for actor in 0..session.workers.len() {
+    let start = |actor: usize| {
         let (session, say) = (Arc::clone(session), say.clone());
         let processor = processors.get(actor).copied();
         let work = move || {
@@ -210,45 +232,40 @@ where
         Builder::new()
             .name(format!("actor {actor}"))
             .spawn(work)
-            .expect("the system has threads for the actors");
-    }
-    ended
+            .expect("the system has threads for the actors")
+    };
+    let handles = (0..session.workers.len()).map(|actor| Some(start(actor))).collect();
+    Actors { ended, handles }
 }
 
 /// Waits until the threads have ended. Stops them when the time is over, and abandons them if one is stuck. Returns the stuck ones.
-fn watch<S, T>(
-    session: &Session<S, T>,
-    ended: &Receiver<usize>,
-    time: Duration,
-    patience: Duration,
-) -> Vec<usize>
+fn watch<S, T>(session: &Session<S, T>, actors: &mut Actors, time: Duration, patience: Duration) -> Vec<usize>
 where
     S: Send + Sync,
     T: Clone + Eq + Hash + Send,
 {
-    let actors = session.workers.len();
     let begin = Instant::now();
-    let mut running = vec![true; actors];
     let progress =
         || session.workers.iter().map(|worker| worker.0.progress.load(Relaxed)).collect::<Vec<_>>();
     let (mut last, mut since) = (progress(), begin);
-    while running.iter().any(|&runs| runs) {
+    while actors.are_running() {
         let left = time.saturating_sub(begin.elapsed());
         if left.is_zero() {
             session.stop.0.store(true, Relaxed);
         }
         // After the time is over the threads need only end their strides.
         let nap = if left.is_zero() { patience / 4 } else { left.min(patience / 4) };
-        match ended.recv_timeout(nap) {
-            Ok(actor) => running[actor] = false,
+        match actors.ended.recv_timeout(nap) {
+            Ok(actor) => actors.join(actor),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 let now = progress();
                 if now != last {
                     (last, since) = (now, Instant::now());
                 } else if since.elapsed() >= patience {
+                    let running = actors.handles.iter().enumerate().filter(|(_, handle)| handle.is_some());
                     let stuck =
-                        (0..actors).filter(|&actor| running[actor] && !session.waits(actor)).collect();
+                        running.map(|(actor, _)| actor).filter(|&actor| !session.waits(actor)).collect();
                     session.abandon();
                     return stuck;
                 }

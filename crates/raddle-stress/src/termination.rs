@@ -129,7 +129,8 @@ impl<S: Send + Sync + 'static> Termination<S> {
                 }
             }
         };
-        Builder::new().name("actor 0".to_owned()).spawn(work).expect("the system has a thread for the actor");
+        let actor = Builder::new().name("actor 0".to_owned()).spawn(work);
+        let mut actor = Some(actor.expect("the system has a thread for the actor"));
         let (mut histogram, mut outcomes) = (Histogram::new(1), Outcomes::new(self.seed));
         let (mut rng, begin) = (Rng::new(self.seed, 0), Instant::now());
         while begin.elapsed() < self.time {
@@ -153,9 +154,15 @@ impl<S: Send + Sync + 'static> Termination<S> {
                     histogram.count(&[&Ending::Stale]);
                     let all: Vec<usize> = processors().iter().map(|processor| processor.id).collect();
                     system::demote(entered.1.load(Ordering::Relaxed), &all);
+                    actor = None;
                     break;
                 }
             }
+        }
+        drop(give);
+        if let Some(actor) = actor {
+            // It ends by itself now, and would still do so while an exploration runs. Its panics were caught.
+            let _ = actor.join();
         }
         outcomes.elapsed = begin.elapsed();
         outcomes.placements = vec![(Placement::Unpinned, outcomes.executions)];

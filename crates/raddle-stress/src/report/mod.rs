@@ -30,6 +30,8 @@ pub struct Report {
     pub seen: Option<Seen>,
     /// The outcomes that memory models allow, from the strongest model to the weakest.
     pub models: Vec<Allowed>,
+    /// What went wrong other than by an outcome, a sentence each.
+    pub problems: Vec<String>,
 }
 
 /// The outcomes that occurred on real threads.
@@ -164,7 +166,8 @@ impl Report {
         {
             return Verdict::TimedOut(seen.stuck.clone());
         }
-        let problems: Vec<String> = self.rows().into_iter().filter_map(|row| row.problem).collect();
+        let of_rows = self.rows().into_iter().filter_map(|row| row.problem);
+        let problems: Vec<String> = self.problems.iter().cloned().chain(of_rows).collect();
         match problems.is_empty() {
             true => Verdict::Passed,
             false => Verdict::Failed(problems),
@@ -284,6 +287,13 @@ mod tests {
         assert_eq!(report.verdict(), Verdict::Failed(vec![expected.to_owned()]));
         report.models[1].complete = false;
         assert_eq!(report.verdict(), Verdict::Passed);
+    }
+
+    #[test]
+    fn what_goes_wrong_without_an_outcome_fails() {
+        let mut report = store_buffering();
+        report.problems.push("its exploration failed".to_owned());
+        assert_eq!(report.verdict(), Verdict::Failed(vec!["its exploration failed".to_owned()]));
     }
 
     #[test]

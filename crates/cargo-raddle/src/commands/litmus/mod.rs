@@ -6,6 +6,7 @@
 
 mod read;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -56,30 +57,55 @@ pub(crate) fn litmus(mut args: LitmusArgs) -> Result<u8> {
     let session = Session::open(args.cargo.clone())?;
     let reports = Scratch::new(session.directory.join(format!("litmus-{}", std::process::id())))?;
 
-    run_on_threads(&session, args.cargo.clone(), &names, &reports.hardware(), milliseconds)?;
+    let say = |verb: &str, text: &str| {
+        if !args.cargo.output.quiet {
+            eprintln!("{}", terminal.status(verb, text));
+        }
+    };
+    build_for_threads(&session, &args.cargo)?;
+    say("Running", "on real threads, one test at a time");
+    run_on_threads(&session, &args.cargo, &names, &reports.hardware(), milliseconds)?;
     let mut found = read::reports(&reports.hardware())?;
     if found.is_empty() {
         return Err(Error::usage(
             "there are no litmus tests here: mark an impl block with `#[raddle::litmus]`, or name another file",
         ));
     }
-    let failed = explore(&session, &terminal, &found, &reports.models())?;
+    let binaries = build_tests(&session)?;
+    say("Exploring", &format!("{} tests under SC and RC11", found.len()));
+    let failed = explore(&session, &terminal, &binaries, &found, &reports.models())?;
     let models = read::reports(&reports.models())?;
     for report in &mut found {
         if let Some(model) = models.iter().find(|model| model.name == report.name) {
             report.join(model.clone());
         }
+        if failed.contains_key(&report.name) {
+            report.problems.push("its exploration failed".to_owned());
+        }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
 
     for report in &found {
-        println!("{}", table(report));
+        match failed.get(&report.name) {
+            Some(output) => {
+                let how = terminal.paint(Style::Bad, "FAILED while it was explored");
+                println!("{}  {how}\n{output}", report.name);
+            }
+            None => println!("{}", table(report)),
+        }
     }
     write(args.json.as_deref(), || json(&found))?;
     write(args.junit.as_deref(), || junit("litmus", &found))?;
     write(args.html.as_deref(), || html("Litmus tests", &found))?;
-    let bad =
-        found.iter().filter(|report| !report.verdict().passes() || failed.contains(&report.name)).count();
+    let failures: Vec<_> = found.iter().filter(|report| !report.verdict().passes()).collect();
+    // Tables are long, and failures may be far above.
+    if !failures.is_empty() {
+        println!("failures:");
+    }
+    for report in &failures {
+        println!("  {}: {}", report.name, report.verdict().reasons().join("; "));
+    }
+    let bad = failures.len();
     let good = found.len() - bad;
     let style = if bad == 0 { Style::Good } else { Style::Bad };
     println!("{}", terminal.paint(style, &format!("litmus result: {good} passed, {bad} failed")));
@@ -112,14 +138,9 @@ fn select_files(what: &[String], cargo: &mut CargoOptions) -> Result<Vec<String>
     Ok(names)
 }
 
-/// Builds the tests as `cargo test --release` does, and lets cargo run them, one at a time.
-fn run_on_threads(
-    session: &Session,
-    mut options: CargoOptions,
-    names: &[String],
-    reports: &Path,
-    milliseconds: Option<u128>,
-) -> Result<()> {
+/// Cargo's command for the tests as `cargo test --release` has them.
+fn optimised(session: &Session, options: &CargoOptions) -> Command {
+    let mut options = options.clone();
     if options.compilation.profile.is_none() {
         options.compilation.release = true;
     }
@@ -127,23 +148,36 @@ fn run_on_threads(
         // Not the doctests: they are no litmus tests.
         options.targets.tests = true;
     }
-    let cargo = || {
-        let mut command = session.cargo.command();
-        command.arg("test").args(options.to_args());
-        for (name, value) in [
-            ("--target-dir", options.compilation.target_dir.as_ref().map(|path| path.display().to_string())),
-            ("--target", options.compilation.target.clone()),
-        ] {
-            command.args(value.into_iter().flat_map(|value| [name.to_owned(), value]));
-        }
-        command
-    };
-    let mut build = cargo();
-    let status = build.arg("--no-run").stdout(Stdio::null()).status().map_err(Error::start("cargo"))?;
-    if !status.success() {
-        return Err(Error::Build);
+    let mut command = session.cargo.command();
+    command.arg("test").args(options.to_args());
+    for (name, value) in [
+        ("--target-dir", options.compilation.target_dir.as_ref().map(|path| path.display().to_string())),
+        ("--target", options.compilation.target.clone()),
+    ] {
+        command.args(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     }
-    let mut run = cargo();
+    command
+}
+
+/// Builds the tests without instrumentation.
+fn build_for_threads(session: &Session, options: &CargoOptions) -> Result<()> {
+    let mut build = optimised(session, options);
+    let status = build.arg("--no-run").stdout(Stdio::null()).status().map_err(Error::start("cargo"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::Build),
+    }
+}
+
+/// Lets cargo run the tests, one at a time.
+fn run_on_threads(
+    session: &Session,
+    options: &CargoOptions,
+    names: &[String],
+    reports: &Path,
+    milliseconds: Option<u128>,
+) -> Result<()> {
+    let mut run = optimised(session, options);
     run.args(["--no-fail-fast", "--"]).args(names).arg("--test-threads=1");
     run.env("RADDLE_LITMUS", "hardware").env("RADDLE_LITMUS_REPORTS", reports);
     run.envs(milliseconds.map(|time| ("RADDLE_LITMUS_TIME", time.to_string())));
@@ -158,11 +192,16 @@ fn run_on_threads(
     Ok(())
 }
 
-/// Explores the tests that have reports. Returns the names of those whose exploration failed.
-fn explore(session: &Session, terminal: &Terminal, found: &[Report], reports: &Path) -> Result<Vec<String>> {
-    let binaries = build_tests(session)?;
+/// Explores the tests that have reports. Returns the names of those whose exploration failed, with what they said.
+fn explore(
+    session: &Session,
+    terminal: &Terminal,
+    binaries: &[TestBinary],
+    found: &[Report],
+    reports: &Path,
+) -> Result<BTreeMap<String, String>> {
     let contract = Contract::new(session, &RaddleOptions::default(), terminal)?;
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     for report in found {
         // The path of a test begins with its crate, which is its target.
         let Some((target, test)) = report.name.split_once("::") else { continue };
@@ -175,9 +214,8 @@ fn explore(session: &Session, terminal: &Terminal, found: &[Report], reports: &P
         let output = command.stdin(Stdio::null()).output().map_err(Error::start(&binary.executable))?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stdout);
-            println!("{}  {}", report.name, terminal.paint(Style::Bad, "FAILED while it was explored"));
-            print!("{}{}", strip_harness(&text, test), String::from_utf8_lossy(&output.stderr));
-            failed.push(report.name.clone());
+            let text = format!("{}{}", strip_harness(&text, test), String::from_utf8_lossy(&output.stderr));
+            failed.insert(report.name.clone(), text);
         }
     }
     Ok(failed)
