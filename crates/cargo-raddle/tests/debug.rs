@@ -214,6 +214,12 @@ fn a_watchpoint_stops_where_memory_changes() {
     session.step("continue").stands_at("self.value.store(after");
     assert_eq!(session.position["event"], json!(store(first)));
     assert_eq!(session.value("*(unsigned int*)self"), "1");
+    // Nobody else changes it. That it is overwritten when it is freed is not the program's doing.
+    session.step("continue");
+    assert_eq!(session.position["standing"], json!("end"), "{}", session.position);
+    // Time travel does not stop where the memory is written on the way.
+    session.go_to(load(3 - first)).stands_at("let before = self.value.load");
+    assert_eq!(session.position["event"], json!(load(3 - first)));
 }
 
 #[test]

@@ -85,10 +85,17 @@ impl Debugger {
         let mut command = Command::new(&self.program);
         if self.kind == Kind::Gdb {
             command.args(["-q", "-i=dap"]);
-            for line in
-                ["set breakpoint pending on", "break raddle_stop", "handle SIGSEGV nostop noprint pass"]
-            {
-                command.args(["-ex", line]);
+            // As `rust-gdb` does. The program names the script that gdb finds there.
+            if let Some(directory) = formatters_directory() {
+                command.arg("--directory").arg(&directory).env("PYTHONPATH", &directory);
+                command.args(["-iex", &format!("add-auto-load-safe-path {}", directory.display())]);
+            }
+            // The signals that Raddle's handlers take, and those that it sends: unlike LLDB, gdb would stop at each of them.
+            let signals: String = (32..=64).map(|number| format!("SIG{number} ")).collect();
+            let handle = format!("handle SIGSEGV SIGBUS SIGILL SIGFPE {signals}nostop noprint pass");
+            for line in ["set breakpoint pending on", "break raddle_stop", &handle] {
+                // Said to Python, because the console shows what else is printed.
+                command.args(["-ex", &format!("python gdb.execute('{line}', to_string=True)")]);
             }
         }
         for (name, _) in std::env::vars_os() {
@@ -137,13 +144,38 @@ impl Debugger {
                 args
             }
             Kind::Gdb => {
-                let variables: serde_json::Map<String, Value> =
-                    program.variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+                // These are all that the program gets, unlike with LLDB, which adds them to its own.
+                let inherited = std::env::vars_os().filter_map(|(name, value)| {
+                    let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+                    (!name.starts_with("RADDLE_")).then_some((name, value))
+                });
+                let variables: serde_json::Map<String, Value> = inherited
+                    .chain(program.variables.iter().cloned())
+                    .map(|(name, value)| (name, json!(value)))
+                    .collect();
                 let mut args = args;
                 args["env"] = Value::Object(variables);
                 args
             }
         })
+    }
+
+    /// A console command that loads a program before it is launched, so that breakpoints find their places: gdb launches it
+    /// after they are set.
+    pub(crate) fn load(&self, program: &Program) -> Option<String> {
+        let quoted: String = program.executable.to_string_lossy().chars().fold(String::new(), |text, c| {
+            let is_special = c.is_whitespace() || matches!(c, '\\' | '\'' | '"');
+            if is_special { text + "\\" + &c.to_string() } else { text + &c.to_string() }
+        });
+        (self.kind == Kind::Gdb).then(|| format!("file {quoted}"))
+    }
+
+    /// A command for the console of the debugger, as `evaluate` takes it.
+    pub(crate) fn command(&self, line: &str) -> String {
+        match self.kind {
+            Kind::Lldb => format!("`{line}"),
+            Kind::Gdb => line.to_owned(),
+        }
     }
 
     /// A console command that switches breakpoints on or off.
@@ -214,9 +246,7 @@ const AVOID: &str = "^_*<?(std|core|alloc|test|raddle|raddle_engine|raddle_inter
 
 /// The commands that show values of std's types as such, which come with the compiler.
 fn formatters() -> Vec<String> {
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).stderr(Stdio::null()).output();
-    let Ok(sysroot) = sysroot else { return Vec::new() };
-    let directory = Path::new(String::from_utf8_lossy(&sysroot.stdout).trim()).join("lib/rustlib/etc");
+    let Some(directory) = formatters_directory() else { return Vec::new() };
     let (lookup, commands) = (directory.join("lldb_lookup.py"), directory.join("lldb_commands"));
     if !lookup.exists() || !commands.exists() {
         return Vec::new();
@@ -225,6 +255,13 @@ fn formatters() -> Vec<String> {
         format!("command script import \"{}\"", lookup.display()),
         format!("command source -s true \"{}\"", commands.display()),
     ]
+}
+
+/// Where the compiler keeps what shows debuggers the values of std's types.
+fn formatters_directory() -> Option<PathBuf> {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).stderr(Stdio::null()).output().ok()?;
+    let directory = Path::new(String::from_utf8_lossy(&sysroot.stdout).trim()).join("lib/rustlib/etc");
+    directory.is_dir().then_some(directory)
 }
 
 /// A command of LLDB that prints something only if it fails.
@@ -272,7 +309,8 @@ mod tests {
         let table = std::env::temp_dir().join(format!("raddle-adapter-test-{}", std::process::id()));
         let launch = |kind| Debugger { kind, program: PathBuf::new() }.launch(&program, &table).unwrap();
         assert_eq!(launch(Kind::Lldb)["env"], json!(["A=1"]));
-        assert_eq!(launch(Kind::Gdb)["env"], json!({"A": "1"}));
+        assert_eq!(launch(Kind::Gdb)["env"]["A"], json!("1"));
+        assert_eq!(launch(Kind::Gdb)["env"]["PATH"].as_str(), std::env::var("PATH").ok().as_deref());
         remove_plug_in(&table);
         assert!(!plug_in_of(&table).exists());
     }

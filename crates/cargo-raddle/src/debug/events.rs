@@ -103,6 +103,11 @@ impl Events {
         (0..event).rev().find(|&earlier| overlaps(&events[earlier]))
     }
 
+    /// Whether an event writes memory.
+    pub(crate) fn writes(&self, event: usize) -> bool {
+        self.failure.trace.events.get(event).is_some_and(|event| event.action.written().is_some())
+    }
+
     /// The thread of an event, if the thread waits from then on.
     pub(crate) fn waiting_at_end(&self, event: usize) -> Option<u32> {
         let (thread, number) = self.place(event)?;

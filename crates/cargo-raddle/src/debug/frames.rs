@@ -11,7 +11,12 @@ pub(crate) fn shown(frames: &[Value]) -> Vec<Value> {
         frame["name"] = json!(tidy(name(&frame)));
         frame
     };
-    let Some(first) = first_shown(frames) else { return frames.iter().take(1).map(tidied).collect() };
+    let Some(first) = first_shown(frames) else {
+        // What has called Raddle, at least.
+        let calls_raddle = |pair: &[Value]| is_raddles(&pair[0]) && !is_raddles(&pair[1]);
+        let caller = frames.windows(2).position(calls_raddle).map_or(0, |callee| callee + 1);
+        return frames.iter().skip(caller).take(1).map(tidied).collect();
+    };
     let last = frames.iter().rposition(is_code_under_test).unwrap_or(first);
     let mut shown = Vec::new();
     for frame in &frames[first..=last] {
@@ -32,10 +37,27 @@ pub(crate) fn first_shown(frames: &[Value]) -> Option<usize> {
     frames.iter().position(is_code_under_test)
 }
 
+/// Whether the innermost frames of a stack do something for Raddle. Copies that the program makes go through Raddle, too.
+pub(crate) fn is_raddles_work(frames: &[Value]) -> bool {
+    let is_copy = |frame: &Value| name(frame).starts_with("__tsan_mem");
+    frames.iter().any(is_raddles) && !frames.iter().any(is_copy)
+}
+
+/// Whether the innermost frames of a stack give memory back.
+pub(crate) fn is_freeing(frames: &[Value]) -> bool {
+    let function =
+        |frame: &Value| tidy(name(frame)).rsplit("::").next().map(str::to_owned).unwrap_or_default();
+    frames
+        .iter()
+        .any(|frame| is_raddles(frame) && matches!(&*function(frame), "free" | "realloc" | "realloc_from"))
+}
+
 fn is_code_under_test(frame: &Value) -> bool {
     let Some(path) = frame["source"]["path"].as_str() else { return false };
     let of_toolchain = ["/rustc/", "/lib/rustlib/src/"].iter().any(|part| path.contains(part));
-    !of_toolchain && !is_raddles(frame) && !is_of_std(&tidy(name(frame)))
+    // Nobody has the sources of the C library where it was built: its paths are left as they were written.
+    let of_system = !path.starts_with('/') && !name(frame).contains("::");
+    !of_toolchain && !of_system && !is_raddles(frame) && !is_of_std(&tidy(name(frame)))
 }
 
 fn name(frame: &Value) -> &str {
@@ -156,5 +178,38 @@ mod tests {
         );
         // Where there is nothing to show, there is something to look at.
         assert_eq!(shown(&frames[..3]).len(), 1);
+    }
+
+    #[test]
+    fn without_code_under_test_the_caller_of_raddle_is_shown() {
+        let frames = [
+            frame("core::hint::black_box", "/rustc/1234/library/core/src/hint.rs"),
+            frame("raddle_stop", "/home/raddle-engine/src/platform/debugger.rs"),
+            frame("pthread_join", "/home/raddle-intercept/src/threads.rs"),
+            frame("std::sys::thread::join", "/rustc/1234/library/std/src/sys/thread.rs"),
+            frame("raddle::operation::operation", "/home/raddle/src/operation.rs"),
+        ];
+        assert_eq!(first_shown(&frames), None);
+        assert_eq!(shown(&frames).len(), 1);
+        assert_eq!(shown(&frames)[0]["name"], "std::sys::thread::join");
+        assert_eq!(shown(&frames[..2])[0]["name"], "core::hint::black_box");
+    }
+
+    #[test]
+    fn what_raddle_writes_for_itself_is_told_apart() {
+        let memset = || frame("__memset_avx2_unaligned_erms", "sysdeps/x86_64/multiarch/memset.S");
+        let copy = || frame("__tsan_memcpy", "/home/raddle-intercept/src/plain.rs");
+        let free = || frame("free", "/home/raddle-intercept/src/memory.rs");
+        let user = || frame("counter::Counter::reset", "/home/counter/src/lib.rs");
+        for (frames, first, is_raddles) in [
+            (vec![memset(), free(), user()], 2, true),
+            (vec![memset(), user()], 1, false),
+            (vec![memset(), copy(), user()], 2, false),
+            (vec![user(), free(), user()], 0, false),
+        ] {
+            assert_eq!(first_shown(&frames), Some(first), "{frames:?}");
+            assert_eq!(is_raddles_work(&frames[..first]), is_raddles, "{frames:?}");
+            assert_eq!(is_freeing(&frames[..first]), is_raddles, "{frames:?}");
+        }
     }
 }

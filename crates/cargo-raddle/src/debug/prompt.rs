@@ -35,6 +35,7 @@ An empty line repeats the last command. Anything else goes to the debugger.";
 
 /// The session seen from its user.
 struct Client {
+    debugger: Debugger,
     to: PipeWriter,
     from: BufReader<PipeReader>,
     seq: i64,
@@ -47,13 +48,21 @@ struct Client {
 pub(crate) fn prompt(debugger: Debugger, request: Request) -> Result<()> {
     let pipe = || io::pipe().map_err(|error| Error::usage(format_args!("no pipes: {error}")));
     let ((from_us, to), (from, to_us)) = (pipe()?, pipe()?);
+    let partner = debugger.clone();
     let session =
-        thread::spawn(move || match Session::new(BufReader::new(from_us), to_us, debugger, Some(request)) {
+        thread::spawn(move || match Session::new(BufReader::new(from_us), to_us, partner, Some(request)) {
             Ok(session) => session.serve(),
             Err(error) => eprintln!("error: {error}"),
         });
-    let mut client =
-        Client { to, from: BufReader::new(from), seq: 0, thread: 0, breakpoints: Vec::new(), is_over: false };
+    let mut client = Client {
+        debugger,
+        to,
+        from: BufReader::new(from),
+        seq: 0,
+        thread: 0,
+        breakpoints: Vec::new(),
+        is_over: false,
+    };
     client.begin();
     client.read_commands();
     client.send("disconnect", json!({"terminateDebuggee": true}));
@@ -154,7 +163,7 @@ impl Client {
             },
             _ => {
                 let frame = self.top()["id"].clone();
-                let expression = format!("`{line}");
+                let expression = self.debugger.command(line);
                 let body = self
                     .ask("evaluate", json!({"expression": expression, "frameId": frame, "context": "repl"}));
                 println!("{}", body["result"].as_str().unwrap_or_default().trim_end());
@@ -189,12 +198,14 @@ impl Client {
     fn show_locals(&mut self) {
         let frame = self.top()["id"].clone();
         let scopes = self.ask("scopes", json!({"frameId": frame}));
-        let locals =
-            scopes["scopes"].as_array().and_then(|scopes| scopes.first()).cloned().unwrap_or_default();
-        let body = self.ask("variables", json!({"variablesReference": locals["variablesReference"]}));
-        for variable in body["variables"].as_array().into_iter().flatten() {
-            let text = |field: &str| variable[field].as_str().unwrap_or_default().to_owned();
-            println!("{} = {}", text("name"), text("value"));
+        // gdb has a scope of its own for arguments. Those of globals and registers are others.
+        let is_local = |scope: &&Value| matches!(scope["name"].as_str(), Some("Locals" | "Arguments"));
+        for scope in scopes["scopes"].as_array().into_iter().flatten().filter(is_local) {
+            let body = self.ask("variables", json!({"variablesReference": scope["variablesReference"]}));
+            for variable in body["variables"].as_array().into_iter().flatten() {
+                let text = |field: &str| variable[field].as_str().unwrap_or_default().to_owned();
+                println!("{} = {}", text("name"), text("value"));
+            }
         }
     }
 

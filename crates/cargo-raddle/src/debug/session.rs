@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub(super) here: Option<Stop>,
     /// The breakpoint at a place that time travel waits for.
     pub(super) awaited: Option<i64>,
+    /// Whether the debugger takes breakpoints before it has heard of the program. The editor is told when it has.
+    is_early: bool,
     is_over: bool,
 }
 
@@ -47,6 +49,8 @@ pub(crate) struct Stop {
     pub(crate) thread: i64,
     pub(crate) reason: String,
     pub(crate) standing: Standing,
+    /// If a watchpoint stopped the program, the number of events that were made before.
+    pub(crate) watched: Option<u64>,
 }
 
 /// A line for people and the place that the program stands at, for editors that show both.
@@ -79,6 +83,7 @@ impl Session {
             first: None,
             here: None,
             awaited: None,
+            is_early: false,
             is_over: false,
         })
     }
@@ -177,6 +182,9 @@ impl Session {
                 self.setup.insert("1".to_owned(), ("launch".to_owned(), arguments.clone()));
                 let seq = self.inner.send("launch", &arguments);
                 self.inner.expect(seq, request);
+                if std::mem::take(&mut self.is_early) {
+                    self.tell("initialized", json!({}));
+                }
             }
             Err(error) => {
                 self.say(&format!("error: {error}\n"));
@@ -204,6 +212,11 @@ impl Session {
             _ => failing,
         });
         let launch = self.inner.debugger.launch(&target.program, self.table.path())?;
+        if let Some(command) = self.inner.debugger.load(&target.program) {
+            let arguments = json!({"expression": command, "context": "repl"});
+            self.inner.ask("evaluate", &arguments)?;
+            self.setup.insert("0 load".to_owned(), ("evaluate".to_owned(), arguments));
+        }
         self.target = Some(target);
         Ok(launch)
     }
@@ -229,13 +242,14 @@ impl Session {
         self.awaited = None;
         self.inner.restart(&self.table)?;
         let setup: Vec<_> = self.setup.values().cloned().collect();
-        let mut launched = false;
         for (command, arguments) in setup {
             if command == "launch" {
                 self.inner.send(&command, &arguments);
-                while !self.inner.is_gone && !launched {
+                // gdb says so before it hears of the program.
+                let is_ready =
+                    |inner: &Inner| inner.arrived.iter().any(|arrived| is_event(arrived, "initialized"));
+                while !self.inner.is_gone && !is_ready(&self.inner) {
                     self.inner.receive(None);
-                    launched = self.inner.arrived.iter().any(|arrived| is_event(arrived, "initialized"));
                 }
                 self.inner.arrived.retain(|arrived| !is_event(arrived, "initialized"));
             } else if let Ok(answer) = self.inner.ask(&command, &arguments) {
@@ -303,6 +317,9 @@ impl Session {
                     "stopped" => return Some(self.stop(&event["body"])),
                     // The session says when it goes on.
                     "continued" => {}
+                    "initialized" if self.target.is_none() => self.is_early = true,
+                    // gdb tells of all breakpoints, time travel's among them.
+                    "breakpoint" if !self.is_users(&event["body"]["breakpoint"]) => {}
                     // The program is started again when it is needed, with a new debugger.
                     "terminated" | "exited" if self.target.is_some() && self.here.is_some() => {
                         self.inner.is_gone = true;
@@ -339,10 +356,14 @@ impl Session {
             self.inner.os_thread = thread;
             thread = self.table.running().map_or(thread, |running| FIRST_THREAD + i64::from(running));
         }
+        // LLDB calls it a breakpoint as well.
+        let is_watch = body["reason"] == "data breakpoint"
+            || body["description"].as_str().is_some_and(|text| text.starts_with("watchpoint"));
         Stop {
             thread,
             reason: body["reason"].as_str().unwrap_or("pause").to_owned(),
             standing: self.table.standing(),
+            watched: is_watch.then(|| self.table.made()),
         }
     }
 
@@ -474,6 +495,11 @@ impl Session {
         }
     }
 
+    fn is_users(&self, breakpoint: &Value) -> bool {
+        let number = breakpoint["id"].as_i64();
+        number.is_some_and(|number| self.breakpoints.values().flatten().any(|&known| known == number))
+    }
+
     /// Switches the user's breakpoints and watchpoints on or off.
     pub(super) fn switch_breakpoints(&mut self, on: bool) {
         let data = key("setDataBreakpoints", &json!({}));
@@ -490,7 +516,9 @@ impl Session {
             let command = self.inner.debugger.switch_breakpoints(on, &numbers);
             self.inner.console(&command, None).ok();
         }
-        if self.breakpoints.get(&data).is_some_and(|numbers| !numbers.is_empty())
+        // lldb-dap 19 gives them no numbers.
+        let watches = self.setup.get(&data).and_then(|(_, arguments)| arguments["breakpoints"].as_array());
+        if watches.is_some_and(|watches| !watches.is_empty())
             && let Some(command) = self.inner.debugger.switch_watchpoints(on)
         {
             self.inner.console(&command, None).ok();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::adapter::{FIRST_THREAD, number_of_breakpoint};
+use super::adapter::{FIRST_THREAD, Kind, number_of_breakpoint};
 use super::frames;
 use super::session::{Session, Stop, virtual_thread};
 use super::table::Standing;
@@ -233,7 +233,8 @@ impl Session {
 
     /// Makes steps. The last stop, or one that stands for it if there are none; none if something else stopped the program.
     fn walk_on(&mut self, thread: i64, path: &[Step]) -> Result<Option<Stop>> {
-        let mut last = Stop { thread, reason: "step".to_owned(), standing: Standing::Elsewhere };
+        let mut last =
+            Stop { thread, reason: "step".to_owned(), standing: Standing::Elsewhere, watched: None };
         for step in path {
             last = self.run(step.command(), thread)?;
             if last.standing != Standing::Elsewhere || last.thread != thread {
@@ -279,7 +280,38 @@ impl Session {
     /// Lets a thread run, and waits for the stop.
     fn run(&mut self, command: &str, thread: i64) -> Result<Stop> {
         self.inner.ask(command, &json!({"threadId": thread}))?;
-        self.wait_for_stop()
+        let mut stop = self.wait_for_stop()?;
+        // LLDB goes on with a step that was interrupted; gdb forgets it.
+        let goes_on = command == "continue" || self.inner.debugger.kind == Kind::Lldb;
+        while goes_on && self.is_raddles_write(&stop)? {
+            self.inner.ask("continue", &json!({"threadId": stop.thread}))?;
+            stop = self.wait_for_stop()?;
+        }
+        Ok(stop)
+    }
+
+    /// Whether a watchpoint has stopped the program at a write that is not the program's: Raddle overwrites what is freed, and
+    /// uses the stacks of threads. Each atomic write of the program is an event; the write is made after that, once.
+    fn is_raddles_write(&mut self, stop: &Stop) -> Result<bool> {
+        let Some(made) = stop.watched else { return Ok(false) };
+        let stack = self.frames(stop.thread)?;
+        let innermost = frames::first_shown(&stack).unwrap_or(stack.len());
+        let innermost = &stack[..innermost];
+        if !frames::is_raddles_work(innermost) {
+            return Ok(false);
+        }
+        // The last event before may be the write that gave up the last handle.
+        if frames::is_freeing(innermost) {
+            return Ok(true);
+        }
+        let is_reported = self.here.as_ref().is_some_and(|here| here.watched == Some(made));
+        let last = virtual_thread(stop.thread).and_then(|thread| {
+            let events = &self.target.as_ref()?.events;
+            events
+                .at(thread, self.table.made_by(thread).checked_sub(1)?)
+                .filter(|&event| events.writes(event))
+        });
+        Ok(is_reported || last.is_none())
     }
 
     /// Returns from Raddle's functions, and those of std that called them, to the code under test. A stop, if something else

@@ -131,11 +131,14 @@ impl Client {
     pub(crate) fn local(&mut self, name: &str) -> Option<String> {
         let frame = self.stack(self.thread)[0]["id"].clone();
         let scopes = self.ask("scopes", json!({"frameId": frame}));
-        let locals = scopes["scopes"][0]["variablesReference"].clone();
-        let body = self.ask("variables", json!({"variablesReference": locals}));
-        let variables = body["variables"].as_array().unwrap();
-        let found = variables.iter().find(|variable| variable["name"] == name)?;
-        Some(found["value"].as_str().unwrap().to_owned())
+        // gdb has a scope of its own for arguments.
+        let is_local = |scope: &&Value| matches!(scope["name"].as_str(), Some("Locals" | "Arguments"));
+        scopes["scopes"].as_array().unwrap().iter().filter(is_local).find_map(|scope| {
+            let body = self.ask("variables", json!({"variablesReference": scope["variablesReference"]}));
+            let variables = body["variables"].as_array().unwrap();
+            let found = variables.iter().find(|variable| variable["name"] == name)?;
+            Some(found["value"].as_str().unwrap().to_owned())
+        })
     }
 
     /// The value of an expression, as a number.
