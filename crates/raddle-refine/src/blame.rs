@@ -19,11 +19,17 @@ pub struct MethodLevel {
     pub witness: Option<String>,
 }
 
-/// The level of each method that is not trusted, from the verdicts of a batch.
+/// The level of each method that is not trusted, or was to blame, from the verdicts of a batch.
+///
+/// What another method is to blame for, or no method alone, says nothing about this one.
 pub fn levels<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> BTreeMap<String, MethodLevel> {
     let mut methods: BTreeMap<String, MethodLevel> = BTreeMap::new();
     for verdict in verdicts {
+        let violated = verdict.rows.iter().any(|row| !row.expected);
         for (method, &level) in &verdict.levels {
+            if violated && verdict.blamed.as_ref() != Some(method) {
+                continue;
+            }
             let known = methods.entry(method.clone()).or_insert(MethodLevel {
                 level: Some(Level::Complete),
                 schemas: 0,
@@ -55,6 +61,7 @@ pub fn size(schema: &str) -> (usize, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Row;
 
     fn verdict(schema: &str, level: Option<Level>) -> Verdict {
         let levels = BTreeMap::from([("size".to_owned(), level)]);
@@ -73,5 +80,17 @@ mod tests {
         let size = &levels["size"];
         assert_eq!((size.level, size.schemas), (Some(Level::Weak), 4));
         assert_eq!(size.witness.as_deref(), Some("{ size() } || { put(1); put(1) }"));
+    }
+
+    #[test]
+    fn what_another_method_is_to_blame_for_does_not_count() {
+        let seen = |blamed: Option<&str>| Verdict {
+            rows: vec![Row { outcome: vec!["0".to_owned()], count: 1, expected: false }],
+            blamed: blamed.map(str::to_owned),
+            ..verdict("{ size() } || { put(1) }", None)
+        };
+        assert_eq!(levels(&[seen(Some("put"))]).get("size"), None);
+        assert_eq!(levels(&[seen(None)]).get("size"), None);
+        assert_eq!(levels(&[seen(Some("size"))])["size"].level, None);
     }
 }

@@ -27,8 +27,8 @@ pub struct Verdict {
     pub complete: bool,
     /// How long the executions took, in seconds.
     pub seconds: f64,
-    /// For each method of the schema that is not trusted: the strongest level at which everything that was seen is expected, if the other
-    /// methods keep what they promise; nothing if not even the weakest level explains it.
+    /// For each method of the schema that is not trusted, and for the method to blame: the strongest level at which everything that was seen
+    /// is expected, if the other methods keep what they promise; nothing if not even the weakest level explains it.
     pub levels: BTreeMap<String, Option<Level>>,
     /// The method to blame, if something was not expected.
     pub blamed: Option<String>,
@@ -148,7 +148,10 @@ impl<'a, T: Send + Sync + 'static> Judge<'a, T> {
             }
         }
         if violated {
-            verdict.blamed = self.blame(&explained);
+            verdict.blamed = self.blame(&explained, &verdict.rows);
+        }
+        if let Some(blamed) = &verdict.blamed {
+            verdict.levels.insert(blamed.clone(), explained[blamed]);
         }
         verdict
     }
@@ -165,20 +168,49 @@ impl<'a, T: Send + Sync + 'static> Judge<'a, T> {
         })
     }
 
-    /// The method that has to give up least to explain what was seen; of several, one that is not trusted, and one that only reads. If
-    /// none alone explains it, the one that is not trusted.
-    fn blame(&self, explained: &BTreeMap<String, Option<Level>>) -> Option<String> {
-        let rank = |method: &String| {
-            let promise = self.subject.promise(method);
-            (!promise.trusted, explained[method], promise.readonly)
+    /// The method at fault. In this order:
+    ///
+    /// 1. the method that is not trusted and has to give up least to explain the outcomes, preferably one that only reads;
+    /// 2. the only method that is not trusted, if it changes the object: its effect may be wrong, whatever others see of it;
+    /// 3. the only method that is not trusted, if it only reads and the results of the others fit together without it;
+    /// 4. the trusted method that has to give up least: a method that only reads cannot spoil the results of others;
+    /// 5. the only method that is not trusted.
+    fn blame(&mut self, explained: &BTreeMap<String, Option<Level>>, rows: &[Row]) -> Option<String> {
+        let subject = self.subject;
+        let promise = |method: &str| subject.promise(method);
+        let (trusted, suspects): (Vec<&String>, Vec<&String>) =
+            explained.keys().partition(|method| promise(method).trusted);
+        let only = match suspects[..] {
+            [only] => Some(only),
+            _ => None,
         };
-        let suspects = explained.keys().filter(|method| explained[*method].is_some());
-        if let Some(blamed) = suspects.max_by_key(|method| rank(method)) {
-            return Some(blamed.clone());
+        let best = |methods: &[&String]| -> Option<String> {
+            let explaining = methods.iter().filter(|method| explained[**method].is_some());
+            let best = explaining.max_by_key(|method| (explained[**method], promise(method).readonly));
+            best.map(|method| (*method).clone())
+        };
+        let suspect = best(&suspects);
+        if suspect.is_some() {
+            return suspect;
         }
-        let mut untrusted = explained.keys().filter(|method| !self.subject.promise(method).trusted);
-        let only = untrusted.next().cloned();
-        only.filter(|_| untrusted.next().is_none())
+        let only = only.cloned();
+        match only {
+            Some(only) if !promise(&only).readonly || self.fits_without(&only, rows) => Some(only),
+            only => best(&trusted).or(only),
+        }
+    }
+
+    /// Whether the results of the other methods are expected of the schema without a method that only reads.
+    fn fits_without(&mut self, method: &str, rows: &[Row]) -> bool {
+        let rest = self.schema.without(method);
+        let level_of = |name: &str| self.subject.promise(name).level;
+        let Ok(expected) = expect(self.subject, &rest, &mut self.machine, level_of) else { return false };
+        rows.iter().all(|row| {
+            let results = self.schema.invocations().zip(&row.outcome);
+            let others: Vec<&String> =
+                results.filter(|(call, _)| call.method != method).map(|(_, result)| result).collect();
+            expected.contains(&others)
+        })
     }
 }
 
@@ -191,4 +223,77 @@ fn expect<'a, T: Send + Sync + 'static>(
     let number = |invocation: &crate::Invocation| subject.number(invocation).unwrap_or_default();
     let program = Program::new(schema, number, |invocation| level(&invocation.method));
     expected(&program, machine).map_err(|error| error.describe(|call| subject.invocation(call).to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    use super::*;
+    use crate::subject::Numbered;
+
+    /// A back end that has seen one outcome.
+    struct Saw(&'static [&'static str]);
+
+    impl BackEnd<AtomicU32> for Saw {
+        fn observe(&mut self, _: &Arc<Subject<AtomicU32>>, _: &Numbered) -> Result<Observed, String> {
+            let outcome = self.0.iter().map(|&shown| Shown::from(shown)).collect();
+            Ok(Observed { outcomes: [(outcome, 1)].into(), executions: 1, ..Observed::default() })
+        }
+    }
+
+    /// The method to blame for an outcome of a counter, one of whose methods is not trusted.
+    fn blamed(untrusted: &str, schema: &str, outcome: &'static [&'static str]) -> Option<String> {
+        let mut subject = Subject::new(|| AtomicU32::new(0));
+        for (name, readonly) in [("add", false), ("inc", false), ("get", true)] {
+            subject = subject.method(name, Level::Complete, readonly, name != untrusted);
+        }
+        let subject = subject
+            .call("add()", |counter: &AtomicU32| {
+                counter.fetch_add(1, SeqCst);
+                Shown::debug(&())
+            })
+            .call("inc()", |counter: &AtomicU32| Shown::debug(&counter.fetch_add(1, SeqCst)))
+            .call("get()", |counter: &AtomicU32| Shown::debug(&counter.load(SeqCst)));
+        let verdict = validate(&Arc::new(subject), &schema.parse().unwrap(), &mut Saw(outcome));
+        assert!(verdict.is_violation(), "{verdict:?}");
+        verdict.blamed
+    }
+
+    #[test]
+    fn a_reader_that_may_miss_an_effect_is_blamed_before_trusted_methods() {
+        let blamed = blamed("get", "{ inc(); get() } || { inc() }", &["0", "0", "1"]);
+        assert_eq!(blamed.as_deref(), Some("get"));
+    }
+
+    #[test]
+    fn a_mutator_whose_effect_is_lost_is_blamed_though_a_trusted_reader_could_explain_it() {
+        let blamed = blamed("add", "{ add() } || { add() }; { get() }", &["()", "()", "1"]);
+        assert_eq!(blamed.as_deref(), Some("add"));
+    }
+
+    #[test]
+    fn a_reader_that_is_ahead_of_others_is_blamed_before_trusted_readers() {
+        // A counter of changes that counts before a change can be seen: nothing that `peek` may miss explains what it has seen.
+        let subject = Subject::new(|| AtomicU32::new(0))
+            .method("add", Level::Complete, false, true)
+            .method("get", Level::Complete, true, true)
+            .method("peek", Level::Complete, true, false)
+            .call("add()", |counter: &AtomicU32| {
+                counter.fetch_add(1, SeqCst);
+                Shown::debug(&())
+            })
+            .call("get()", |counter: &AtomicU32| Shown::debug(&counter.load(SeqCst)))
+            .call("peek()", |counter: &AtomicU32| Shown::debug(&counter.load(SeqCst)));
+        let schema = "{ peek(); get() } || { add() }".parse().unwrap();
+        let verdict = validate(&Arc::new(subject), &schema, &mut Saw(&["1", "0", "()"]));
+        assert_eq!(verdict.blamed.as_deref(), Some("peek"));
+        assert_eq!(verdict.levels, BTreeMap::from([("peek".to_owned(), None)]));
+    }
+
+    #[test]
+    fn a_reader_is_not_blamed_for_the_results_of_mutators() {
+        let blamed = blamed("get", "{ inc(); get() } || { inc() }", &["0", "2", "0"]);
+        assert_eq!(blamed.as_deref(), Some("inc"));
+    }
 }

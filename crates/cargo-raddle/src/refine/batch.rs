@@ -47,6 +47,8 @@ pub(crate) struct Violation {
     pub(crate) verdict: Verdict,
     /// How many schemas showed a violation of this method.
     pub(crate) count: usize,
+    /// Whether the schema is smaller than every one of them.
+    pub(crate) is_minimised: bool,
     /// The failure file that shows the interleaving.
     pub(crate) file: Option<PathBuf>,
 }
@@ -83,10 +85,13 @@ impl Batch {
         let time = Duration::from_secs_f64(args.size.time_per_test);
         let runner = Runner::new(&project, Settings { time, seed: args.size.seed }, terminal)?;
         let began = Instant::now();
-        say(terminal, args, "Running", &format!("{} schemas, seed {}", schemas.len(), args.size.seed));
-        batch.verdicts = runner.run_all(&schemas, |_| ())?;
+        let number = schemas.len();
+        say(terminal, args, "Running", &format!("{number} schemas, seed {}", args.size.seed));
+        batch.verdicts = runner.run_all(&schemas, |done| {
+            redraw(terminal, "Running", &format!("{done} of {number} schemas, seed {}", args.size.seed));
+        })?;
         batch.levels = blame::levels(&batch.verdicts);
-        batch.collect_violations(&runner, args)?;
+        batch.collect_violations(&runner, args, terminal)?;
         batch.times.1 = began.elapsed();
         batch.spec = Some(spec);
         Ok(batch)
@@ -110,21 +115,31 @@ impl Batch {
     }
 
     /// For each method to blame, takes its smallest violation, makes it smaller still and finds it again.
-    fn collect_violations(&mut self, runner: &Runner<'_>, args: &ValidateArgs) -> Result<()> {
-        let mut by_method: BTreeMap<String, (usize, Verdict)> = BTreeMap::new();
+    fn collect_violations(
+        &mut self,
+        runner: &Runner<'_>,
+        args: &ValidateArgs,
+        terminal: &Terminal,
+    ) -> Result<()> {
+        let mut by_method: BTreeMap<(String, bool), (usize, Verdict)> = BTreeMap::new();
         for verdict in self.verdicts.iter().filter(|verdict| verdict.is_violation()) {
-            let blamed = verdict.blamed.clone().unwrap_or_default();
-            let (count, smallest) = by_method.entry(blamed).or_insert_with(|| (0, verdict.clone()));
+            // A deadlock or a crash has nobody to blame, and is another thing than an outcome that no method alone explains.
+            let key = (verdict.blamed.clone().unwrap_or_default(), verdict.failure.is_some());
+            let (count, smallest) = by_method.entry(key).or_insert_with(|| (0, verdict.clone()));
             *count += 1;
             if blame::size(&verdict.schema) < blame::size(&smallest.schema) {
                 *smallest = verdict.clone();
             }
         }
-        for (method, (count, verdict)) in by_method {
+        for ((method, _), (count, smallest)) in by_method {
+            if !args.no_minimize {
+                say(terminal, args, "Shrinking", &smallest.schema);
+            }
             let verdict = match args.no_minimize {
-                true => verdict,
-                false => minimise(runner, verdict)?,
+                true => smallest.clone(),
+                false => minimise(runner, smallest.clone())?,
             };
+            let is_minimised = verdict.schema != smallest.schema;
             if let Some(known) = self.levels.get_mut(&method)
                 && verdict.levels.get(&method) == Some(&known.level)
             {
@@ -134,7 +149,7 @@ impl Batch {
                 Some(failure) => failure.file.clone(),
                 None => runner.find_violation(&reparse(&verdict.schema)?)?,
             };
-            self.violations.push(Violation { verdict, count, file: file.map(PathBuf::from) });
+            self.violations.push(Violation { verdict, count, is_minimised, file: file.map(PathBuf::from) });
         }
         Ok(())
     }
@@ -225,5 +240,12 @@ pub(crate) fn filter_methods(spec: &mut Spec, size: &SizeArgs) -> Result<()> {
 fn say(terminal: &Terminal, args: &ValidateArgs, verb: &str, text: &str) {
     if !args.output.quiet {
         eprintln!("{}", terminal.status(verb, text));
+    }
+}
+
+/// Puts a line in place of the last one, if somebody watches.
+fn redraw(terminal: &Terminal, verb: &str, text: &str) {
+    if terminal.progress {
+        eprintln!("\x1b[1A\x1b[2K{}", terminal.status(verb, text));
     }
 }

@@ -84,6 +84,7 @@ pub(crate) fn run(name: &str, args: &ValidateArgs, terminal: &Terminal) -> Resul
     batch.violations.extend(smallest.map(|verdict| Violation {
         verdict: verdict.clone(),
         count,
+        is_minimised: false,
         file: None,
     }));
     batch.verdicts = verdicts;

@@ -53,7 +53,7 @@ pub(crate) fn text(batch: &Batch, args: &ValidateArgs, terminal: &Terminal) -> S
 }
 
 fn one_violation(violation: &Violation, args: &ValidateArgs, terminal: &Terminal) -> String {
-    let Violation { verdict, count, file } = violation;
+    let Violation { verdict, count, is_minimised, file } = violation;
     let mut text =
         format!("{}\n---\n{}\n---\n", terminal.paint(Style::Bad, "violation discovered"), verdict.schema);
     match &verdict.failure {
@@ -70,9 +70,12 @@ fn one_violation(violation: &Violation, args: &ValidateArgs, terminal: &Terminal
             None => String::new(),
         };
         let _ = writeln!(text, "to blame: {method}{level}");
+    } else if verdict.failure.is_none() {
+        text.push_str("no method alone is to blame: several of them promise too much\n");
     }
     if *count > 1 {
-        let _ = writeln!(text, "{} schemas show this, of which this is the smallest, made smaller", count);
+        let made_smaller = if *is_minimised { ", made smaller" } else { "" };
+        let _ = writeln!(text, "{count} schemas show this, of which this is the smallest{made_smaller}");
     }
     if let Some(file) = file {
         match report::read(file) {
@@ -105,16 +108,27 @@ fn summary(batch: &Batch, args: &ValidateArgs) -> String {
     let executions: u64 = batch.verdicts.iter().map(|verdict| verdict.executions).sum();
     let of = batch.count.map_or(String::new(), |count| format!(" of {count}"));
     let (build, run) = batch.times;
+    let schemas = batch.verdicts.len();
     format!(
-        "Found {violations} violations in {}{of} schemas ({complete} searched to the end, {} executions, tester {}, seed {}; \
+        "Found {} in {schemas}{of} schema{} ({complete} searched to the end, {} executions, tester {}, seed {}; \
          {:.1} s to build, {:.1} s to run).\n",
-        batch.verdicts.len(),
+        counted(violations, "violation"),
+        plural(schemas),
         table::thousands(executions),
         args.tester.tester().name(),
         args.size.seed,
         build.as_secs_f64(),
         run.as_secs_f64()
     )
+}
+
+/// `1 violation`, `2 violations`.
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", plural(number))
+}
+
+const fn plural(number: usize) -> &'static str {
+    if number == 1 { "" } else { "s" }
 }
 
 /// Each problem once, with its schemas.
@@ -235,8 +249,11 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
             ]);
         }
         for Violation { verdict, .. } in &batch.violations {
-            let Some(failure) = &verdict.failure else { continue };
-            let what = failure.what.lines().next().unwrap_or_default().replace('|', "\\|");
+            let what = match (&verdict.failure, &verdict.blamed) {
+                (Some(failure), _) => failure.what.lines().next().unwrap_or_default().replace('|', "\\|"),
+                (None, None) => "unexpected outcome, no method alone is to blame".to_owned(),
+                (None, Some(_)) => continue,
+            };
             let schema = in_cell(&verdict.schema);
             rows.push([object.trim().to_owned(), String::new(), what, String::new(), schema]);
         }
@@ -265,8 +282,10 @@ fn level_name(level: Option<Level>) -> &'static str {
 /// How much a level is based on.
 fn basis(found: &MethodLevel) -> String {
     match found.complete == found.schemas {
-        true => format!("{} schemas, all executions", found.schemas),
-        false => format!("{} schemas, {} of them with all executions", found.schemas, found.complete),
+        true => format!("{}, all executions", counted(found.schemas, "schema")),
+        false => {
+            format!("{}, {} of them with all executions", counted(found.schemas, "schema"), found.complete)
+        }
     }
 }
 

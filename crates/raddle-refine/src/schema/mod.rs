@@ -83,13 +83,27 @@ impl Schema {
                 for i in 0..sequence.len() {
                     let mut schema = self.clone();
                     schema.phases[p][s].remove(i);
-                    schema.phases[p].retain(|sequence| !sequence.is_empty());
-                    schema.phases.retain(|phase| !phase.is_empty());
-                    schemas.push(schema);
+                    schemas.push(schema.without_gaps());
                 }
             }
         }
         schemas.retain(|schema| schema.threads() > 1);
         schemas
+    }
+
+    /// The schema without the invocations of a method.
+    pub fn without(&self, method: &str) -> Schema {
+        let mut schema = self.clone();
+        for sequence in schema.phases.iter_mut().flatten() {
+            sequence.retain(|invocation| invocation.method != method);
+        }
+        schema.without_gaps()
+    }
+
+    /// Leaves out sequences and phases that are empty.
+    fn without_gaps(mut self) -> Schema {
+        self.phases.iter_mut().for_each(|phase| phase.retain(|sequence| !sequence.is_empty()));
+        self.phases.retain(|phase| !phase.is_empty());
+        self
     }
 }
