@@ -339,17 +339,17 @@ check("ten thousand events scrub smoothly", "large", async (page) => {
   }, frames);
   const frame = ((await busy()) - begin) / frames;
   await page.locator("#rows").focus();
-  const asked = await page.evaluate(async () => {
-    const times = [];
-    for (const key of ["o", "b"]) {
-      const from = performance.now();
-      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-      times.push(performance.now() - from);
-    }
-    const buttons = [...document.querySelectorAll("#ask .suggestions button")];
-    for (const button of buttons) { const from = performance.now(); button.click(); times.push(performance.now() - from); }
-    return Math.max(...times);
-  });
+  await page.waitForTimeout(200);
+  let asked = 0;
+  const time = async (ask, argument) => {
+    const from = await busy();
+    await page.evaluate(ask, argument);
+    asked = Math.max(asked, (await busy()) - from);
+  };
+  for (const key of ["o", "b"]) await time((key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })) && undefined, key);
+  const buttons = await page.locator("#ask .suggestions button").count();
+  assert.ok(buttons > 0);
+  for (let at = 0; at < buttons; at++) await time((at) => document.querySelectorAll("#ask .suggestions button")[at].click(), at);
   console.log(`10,000 events, 200 objects: ${frame.toFixed(1)} ms of processor time for a frame, ${asked.toFixed(1)} ms for the slowest question`);
   assert.ok(frame < 40, `${frame} ms`);
   assert.ok(asked < 50, `${asked} ms`);

@@ -36,13 +36,16 @@ function threadSign(thread, text) {
     h("span", { class: "shape", "aria-hidden": "true" }, shape(thread)), text === undefined ? ` T${thread}` : text && ` ${text}`);
 }
 
-/** A text in which `T1` and the like are signs of threads. */
+/** A text in which `T1` and the like are signs of threads, and what stands between backticks is code. */
 function withThreads(text) {
-  return text.split(/\b(T\d+)\b/).map((part) => {
+  return withCode(text).flatMap((piece) => (typeof piece !== "string" ? piece : piece.split(/\b(T\d+)\b/).map((part) => {
     const thread = /^T\d+$/.test(part) ? Number(part.slice(1)) : -1;
     return thread >= 0 && thread < failure.threads.length ? threadSign(thread) : part;
-  });
+  })));
 }
+
+/** A text in which what stands between backticks is code. */
+const withCode = (text) => text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? h("code", {}, part) : part));
 
 /** A button that goes to an event. */
 function eventLink(event, text, extra) {

@@ -252,7 +252,7 @@ function startPrint() {
 function start() {
   $("#class").textContent = `✗ ${view.class}`;
   $("#test").textContent = failure.test;
-  $("#message").textContent = failure.message.split("\n")[0];
+  $("#message").replaceChildren(...withCode(failure.message.split("\n")[0]));
   $("#app").hidden = false;
   startTheme();
   if (!objects || objects.list.length === 0) $("#state").remove();

@@ -1,7 +1,10 @@
 // The trace panel: a column for each thread. Only the rows in sight exist as elements.
 
 const ROW = 24;
-const GUTTER = 128;
+/** The room for lines of the source: as much as the longest needs, within limits. */
+const GUTTER_MIN = 90;
+const GUTTER_MAX = 210;
+const GUTTER_CHARACTER = 7;
 const LANE_MIN = 26;
 const LANE_MAX = 230;
 /** The room that the text of the last column gets at least. */
@@ -17,7 +20,7 @@ let relationLayer = null;
 let columns = [];
 let columnOf = new Map();
 let laneGap = LANE_MAX;
-let gutter = GUTTER;
+let gutter = GUTTER_MIN;
 /** The scroll position and height, kept here because asking for them costs a layout. */
 const sight = { top: 0, height: 600, width: 600 };
 let shownWindow = "";
@@ -29,7 +32,9 @@ function measureTrace() {
   columns = [...new Set(visible.map((row) => row.thread))].sort((one, other) => one - other);
   columnOf = new Map(columns.map((thread, at) => [thread, at]));
   const { width } = sight;
-  gutter = width < 520 ? 0 : GUTTER;
+  const line = visible.reduce((most, row) => Math.max(most, row.line ? row.line.length : 0), 0) * GUTTER_CHARACTER + 18;
+  gutter = width < 520 ? 0 : Math.max(GUTTER_MIN, Math.min(line, GUTTER_MAX, width / 4));
+  rowsBox.style.setProperty("--gutter", `${gutter}px`);
   const last = columns[columns.length - 1];
   const longest = visible.reduce((most, row) => (row.thread === last ? Math.max(most, (row.text.length + (row.within ? row.within.length + 2 : 0)) * 7.6 + row.depth * INDENT + 50) : most), LAST_COLUMN);
   const room = width - gutter - Math.min(longest, (width - gutter) * 0.68);
@@ -139,7 +144,7 @@ function switchBody(row, at) {
   const line = h("span", { class: `hop ${to < from ? "leftward" : "rightward"}` });
   line.style.left = `${left + 1}px`;
   line.style.width = `${Math.max(Math.abs(to - from) - 1, 0)}px`;
-  const text = h("span", { class: "why" }, row.text);
+  const text = h("span", { class: "why" }, withCode(row.text));
   text.style.left = `${Math.max(from, to) + 12}px`;
   return [line, text];
 }
