@@ -30,7 +30,10 @@ fn main() -> ExitCode {
     let passed = match arguments.first().map(String::as_str) {
         Some("test") => test(),
         Some("lint") => lint(),
-        Some("bench") => run(cargo().args(["run", "--release", "--package", "raddle-benches"])),
+        Some("bench") => {
+            let parts = &arguments[1..];
+            run(cargo().args(["run", "--release", "--package", "raddle-benches", "--"]).args(parts))
+        }
         Some("regression") => regression::main(&arguments[1..]),
         Some("page-test") => browser::test(),
         Some("gallery") => browser::gallery(),

@@ -201,6 +201,20 @@ fn forbidden_unsafe_code_and_denied_warnings() {
 }
 
 #[test]
+fn the_oldest_edition() {
+    let set_up = SetUp::new("edition-2015").manifest("edition = \"2024\"", "edition = \"2015\"");
+    set_up.write(
+        "tests/counter.rs",
+        "extern crate green;\nextern crate raddle;\n\n#[derive(Default)]\nstruct CounterTest(green::Counter);\n\n\
+         #[raddle::test]\nimpl CounterTest {\n    #[operation]\n    fn inc_and_get(&self) -> usize {\n        \
+         self.0.increment();\n        self.0.get()\n    }\n}\n\n#[raddle::test]\nfn two_threads() {\n    \
+         std::thread::spawn(|| ()).join().unwrap();\n}\n",
+    );
+    let run = set_up.run("test", &[]).exits(1);
+    run.prints("test counter_test ... FAILED").prints("test two_threads ... ok");
+}
+
+#[test]
 fn a_path_with_spaces() {
     SetUp::new("plain words").manifest("\"plain words\"", "\"plain-words\"").explores("test", &[]);
 }

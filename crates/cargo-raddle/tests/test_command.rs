@@ -97,7 +97,9 @@ fn every_binary_has_its_section() {
 fn a_failing_binary_ends_the_run_unless_told_otherwise() {
     let fixture = Fixture::new("suite");
     let stopped = "test --test basic --test environment -- --test-threads 1";
-    fixture.run(stopped).exits(1).prints("test fails ... FAILED").does_not_print("starts_a_binary");
+    let run = fixture.run(stopped).exits(1).prints("test fails ... FAILED").does_not_print("starts_a_binary");
+    let run = run.complains("1 test binary was not run after this failure: --no-fail-fast runs all");
+    assert_eq!(run.stdout.matches("\nrunning ").count(), 1, "a heading without results: {run}");
     let all = "test --no-fail-fast --test basic --test environment -- --test-threads 1";
     fixture.run(all).exits(1).prints("test starts_a_binary ... ok");
 }

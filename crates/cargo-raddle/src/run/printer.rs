@@ -77,11 +77,19 @@ impl<'a> Printer<'a> {
         self.print_ready();
     }
 
-    /// Prints what is left when no more results come. Returns the page of the first failure, too.
+    /// Prints what is left when no more results come.
     pub(crate) fn finish(mut self, time: Duration) -> Totals {
         self.print_ready();
         if self.section.as_ref().is_some_and(|section| section.count() > 0) {
             self.close();
+            self.current += 1;
+        }
+        let left = &self.suites[self.current.min(self.suites.len())..];
+        let left = left.iter().filter(|suite| !suite.tests.is_empty()).count();
+        if left > 0 && self.totals.failed > 0 && !self.settings.no_fail_fast {
+            let binaries = if left == 1 { "test binary was" } else { "test binaries were" };
+            let text = format!("{left} {binaries} not run after this failure: --no-fail-fast runs all");
+            self.progress.suspend(|| eprintln!("{}", self.terminal.status("Skipping", &text)));
         }
         if self.sections > 1 {
             self.print(&format!("{}\n", self.result_line(&self.totals, time)));
@@ -97,6 +105,9 @@ impl<'a> Printer<'a> {
     fn print_ready(&mut self) {
         while let Some(index) = self.waiting.iter().position(|(job, _)| job.suite == self.current) {
             let (job, finished) = self.waiting.remove(index);
+            if self.section.is_none() {
+                self.open();
+            }
             self.print_result(job, finished);
             let complete = self.suites[self.current].tests.len();
             if self.section.as_ref().is_some_and(|section| section.count() == complete) {
@@ -107,11 +118,19 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Goes to the next suite that has tests and prints its heading.
+    /// Goes to the next suite that has tests. Prints its heading, unless a failure may have kept it from being started: then its
+    /// first result brings the heading.
     fn advance(&mut self) {
         while self.suites.get(self.current).is_some_and(|suite| suite.tests.is_empty()) {
             self.current += 1;
         }
+        if self.totals.failed == 0 || self.settings.no_fail_fast {
+            self.open();
+        }
+    }
+
+    /// Prints the heading of the current suite.
+    fn open(&mut self) {
         let Some(suite) = self.suites.get(self.current) else { return };
         self.section = Some(Section::default());
         self.sections += 1;
