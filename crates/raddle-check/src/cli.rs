@@ -15,7 +15,8 @@ use clap::Parser;
 
 use crate::explain::{Story, html, json, text};
 use crate::format::{self, Format, Pairing, Step, read_history, records};
-use crate::model::{Named, catalog};
+use crate::model::catalog;
+use crate::model::erased::Erased;
 use crate::stream::{Stop, Stream};
 use crate::{Checker, Contract, Limits};
 use options::{Cli, Command, Partition, Verify};
@@ -69,28 +70,18 @@ fn verify_file(verify: &Verify) -> Result<u8, String> {
         }
     };
     let keyed = verify.partition == Some(Partition::Key) || catalog::has_keys(&verify.model);
+    let model = catalog::find_with(&verify.model, keyed, verify.nil.into())?;
     let run = Run { verify, reader, format, keyed, name: &name };
-    catalog::visit_with(&verify.model, keyed, verify.nil.into(), run)?
+    if verify.stream { run.stream(&model) } else { run.whole(&model) }
 }
 
-/// A run whose model is not known yet.
+/// A history and how it is to be checked.
 struct Run<'a> {
     verify: &'a Verify,
     reader: Box<dyn BufRead>,
     format: Format,
     keyed: bool,
     name: &'a str,
-}
-
-impl catalog::Visitor for Run<'_> {
-    type Result = Result<u8, String>;
-
-    fn visit<M>(self, model: M) -> Result<u8, String>
-    where
-        M: Named<Input: Send + Sync> + Clone + Sync,
-    {
-        if self.verify.stream { self.stream(model) } else { self.whole(&model) }
-    }
 }
 
 impl Run<'_> {
@@ -103,10 +94,7 @@ impl Run<'_> {
     }
 
     /// Reads the whole history, then checks it.
-    fn whole<M>(self, model: &M) -> Result<u8, String>
-    where
-        M: Named<Input: Send + Sync> + Clone + Sync,
-    {
+    fn whole(self, model: &Erased) -> Result<u8, String> {
         let (verify, limits, is_whole) = (self.verify, self.limits(), self.is_whole());
         let loaded = read_history(self.reader, self.format, model, self.keyed)
             .map_err(|error| format!("{}: {error}", self.name))?;
@@ -130,7 +118,7 @@ impl Run<'_> {
     }
 
     /// Checks the history as it comes.
-    fn stream<M: Named + Clone>(self, model: M) -> Result<u8, String> {
+    fn stream(self, model: &Erased) -> Result<u8, String> {
         if self.verify.contract != Contract::Linearizable {
             return Err(format!(
                 "a stream can be checked for linearizable only, not {}",
@@ -146,7 +134,7 @@ impl Run<'_> {
         }
         let name = self.name;
         let mut count = 0u64;
-        let stopped = match self.feed(&model, &mut stream, &mut count)? {
+        let stopped = match self.feed(model, &mut stream, &mut count)? {
             Ok(()) => stream.finish().map(Some),
             Err(stop) => Err(stop),
         };
@@ -167,10 +155,10 @@ impl Run<'_> {
     }
 
     /// Passes the records on to `stream`. The outer error is a mistake in the input.
-    fn feed<M: Named>(
+    fn feed(
         self,
-        model: &M,
-        stream: &mut Stream<M>,
+        model: &Erased,
+        stream: &mut Stream<Erased>,
         count: &mut u64,
     ) -> Result<Result<(), Stop>, String> {
         let locate = |error: format::Error| format!("{}: {error}", self.name);

@@ -9,6 +9,7 @@ pub mod closure;
 pub mod counter;
 pub mod deque;
 pub mod dual_queue;
+pub mod erased;
 pub mod keyed;
 pub mod kv;
 pub mod lock;

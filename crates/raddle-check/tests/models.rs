@@ -3,51 +3,42 @@
 use std::io::Cursor;
 
 use raddle_check::format::{Format, read_history};
-use raddle_check::model::catalog::{self, MODELS, Visitor};
-use raddle_check::model::{Model, Named};
+use raddle_check::model::Model;
+use raddle_check::model::catalog::{self, MODELS};
 use raddle_check::{Checker, Value};
 
 /// Operations one after another, `name argument result` in JSON.
 type Run<'a> = &'a [(&'a str, &'a str, &'a str)];
 
-/// A run, and whether every operation has a key.
-struct Check<'a>(Run<'a>, bool);
-
-impl Visitor for Check<'_> {
-    type Result = bool;
-
-    fn visit<M: Named>(self, model: M) -> bool {
-        let line = |kind: &str, name: &str, value: &str| {
-            format!("{{\"process\": 0, \"type\": \"{kind}\", \"f\": \"{name}\", \"value\": {value}}}\n")
-        };
-        let text: String = self
-            .0
-            .iter()
-            .map(|(name, argument, result)| line("invoke", name, argument) + &line("ok", name, result))
-            .collect();
-        let loaded = read_history(Cursor::new(text), Format::Jsonl, &model, self.1).unwrap();
-        let (by_search, by_default) = (
-            Checker::new().search_only().check(&loaded.history, &model),
-            Checker::new().check(&loaded.history, &model),
-        );
-        assert_eq!(by_search.is_accepted(), by_default.is_accepted());
-        // Reads must be what they are called: the checker panics if a read changes a state.
-        by_default.is_accepted()
-    }
+/// Whether the model allows the run.
+#[track_caller]
+fn allows(model: &str, run: Run<'_>) -> bool {
+    let line = |kind: &str, name: &str, value: &str| {
+        format!("{{\"process\": 0, \"type\": \"{kind}\", \"f\": \"{name}\", \"value\": {value}}}\n")
+    };
+    let text: String = run
+        .iter()
+        .map(|(name, argument, result)| line("invoke", name, argument) + &line("ok", name, result))
+        .collect();
+    let keyed = catalog::has_keys(model);
+    let model = catalog::find(model, false).unwrap();
+    let loaded = read_history(Cursor::new(text), Format::Jsonl, &model, keyed).unwrap();
+    let (by_search, by_default) = (
+        Checker::new().search_only().check(&loaded.history, &model),
+        Checker::new().check(&loaded.history, &model),
+    );
+    assert_eq!(by_search.is_accepted(), by_default.is_accepted());
+    // Reads must be what they are called: the checker panics if a read changes a state.
+    by_default.is_accepted()
 }
 
 #[track_caller]
 fn check(model: &str, allowed: Run<'_>, wrong_results: &[(usize, &str)]) {
-    assert_eq!(catalog::visit(model, false, Check(allowed, model == "kv")), Ok(true), "{model}");
+    assert!(allows(model, allowed), "{model}");
     for &(index, result) in wrong_results {
         let mut run = allowed.to_vec();
         run[index].2 = result;
-        assert_eq!(
-            catalog::visit(model, false, Check(&run, model == "kv")),
-            Ok(false),
-            "{model}: {:?}",
-            run[index]
-        );
+        assert!(!allows(model, &run), "{model}: {:?}", run[index]);
     }
 }
 
@@ -97,7 +88,7 @@ fn counters_and_locks() {
         ("try-acquire", "null", "true"),
     ];
     check("mutex", run, &[(1, "true"), (3, "false")]);
-    assert_eq!(catalog::visit("mutex", false, Check(&[("release", "null", "null")], false)), Ok(false));
+    assert!(!allows("mutex", &[("release", "null", "null")]));
     let run: Run<'_> = &[
         ("acquire", "2", "null"),
         ("available", "null", "1"),
@@ -105,7 +96,7 @@ fn counters_and_locks() {
         ("try-acquire", "3", "false"),
     ];
     check("semaphore:3", run, &[(1, "2"), (3, "true")]);
-    assert_eq!(catalog::visit("semaphore:3", false, Check(&[("acquire", "4", "null")], false)), Ok(false));
+    assert!(!allows("semaphore:3", &[("acquire", "4", "null")]));
 }
 
 #[test]
@@ -223,7 +214,7 @@ fn a_blocking_queue_serves_its_waiters_in_order() {
         &[(3, "false"), (7, "1"), (7, "3"), (8, "true"), (9, "2"), (10, "[\"suspended\", \"d\"]")],
     );
     let lost_wake_up: Run<'_> = &[("take", "null", "[\"suspended\", \"a\"]"), ("follow-up", "\"a\"", "1")];
-    assert_eq!(catalog::visit("blocking-queue", false, Check(lost_wake_up, false)), Ok(false));
+    assert!(!allows("blocking-queue", lost_wake_up));
 }
 
 #[test]
@@ -247,16 +238,6 @@ fn logs_and_banks() {
     check("bank:2x10", run, &[(0, "false"), (1, "true"), (2, "10"), (3, r#"{"0": 6, "1": 10}"#), (4, "[]")]);
 }
 
-struct Describe;
-
-impl Visitor for Describe {
-    type Result = String;
-
-    fn visit<M: Named>(self, model: M) -> String {
-        model.describe_state(&model.init())
-    }
-}
-
 #[test]
 fn every_model_in_the_catalog_is_there_with_and_without_keys() {
     for entry in MODELS {
@@ -268,10 +249,11 @@ fn every_model_in_the_catalog_is_there_with_and_without_keys() {
             name => name,
         };
         for keyed in [false, true] {
-            assert!(catalog::visit(name, keyed, Describe).is_ok(), "{name}");
+            let model = catalog::find(name, keyed).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!model.describe_state(&model.init()).is_empty(), "{name}");
         }
     }
-    assert!(catalog::visit("queue:3", false, Describe).unwrap_err().contains("write a list"));
+    assert!(catalog::find("queue:3", false).err().unwrap().contains("write a list"));
 }
 
 /// A model that calls an operation read-only which is not.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use raddle_check::explain::{Story, html, json, text};
 use raddle_check::format::{Format, detect, read_history, records};
-use raddle_check::model::catalog::{self, Visitor};
-use raddle_check::model::{Named, register::Nil};
+use raddle_check::model::catalog;
+use raddle_check::model::register::Nil;
 use raddle_check::{Checker, Contract, Limits};
 
 /// A line with model, contract, format and `nil`, any of which may be missing; then a history.
@@ -24,29 +24,12 @@ pub(crate) fn history(data: &[u8]) {
     // Whether or not there is such a model.
     records(body, format).for_each(drop);
     let keyed = catalog::has_keys(model) || line.ends_with(" keyed");
-    let _ = catalog::visit_with(model, keyed, nil, Check { contract, format, body, keyed });
-}
-
-struct Check<'a> {
-    contract: Contract,
-    format: Format,
-    body: &'a [u8],
-    keyed: bool,
-}
-
-impl Visitor for Check<'_> {
-    type Result = ();
-
-    fn visit<M>(self, model: M)
-    where
-        M: Named<Input: Send + Sync> + Clone + Sync,
-    {
-        let Ok(loaded) = read_history(self.body, self.format, &model, self.keyed) else { return };
-        let limits = Limits { time: Some(Duration::from_millis(100)), memory: Some(16 << 20) };
-        let checker = Checker::new().contract(self.contract).limits(limits);
-        let Ok(report) = checker.try_check(&loaded.history, &model) else { return };
-        let contract = self.contract.to_string();
-        let story = Story::new("x", &contract, &report, &loaded.history, &model, &loaded.lines);
-        let _ = (text::render(&story, true), json::render(&story), html::render(&story));
-    }
+    let Ok(model) = catalog::find_with(model, keyed, nil) else { return };
+    let Ok(loaded) = read_history(body, format, &model, keyed) else { return };
+    let limits = Limits { time: Some(Duration::from_millis(100)), memory: Some(16 << 20) };
+    let checker = Checker::new().contract(contract).limits(limits);
+    let Ok(report) = checker.try_check(&loaded.history, &model) else { return };
+    let contract = contract.to_string();
+    let story = Story::new("x", &contract, &report, &loaded.history, &model, &loaded.lines);
+    let _ = (text::render(&story, true), json::render(&story), html::render(&story));
 }

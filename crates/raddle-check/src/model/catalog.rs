@@ -1,5 +1,6 @@
 //! The built-in models by name, as history files and the command line know them.
 
+use super::erased::Erased;
 use super::keyed::Keyed;
 use super::kv::Text;
 use super::register::{Nil, Register};
@@ -43,40 +44,23 @@ pub const MODELS: &[Entry] = &[
     Entry { name: "bank:{…}", operations: "likewise, with the balance of each account" },
 ];
 
-/// Something to do with a model whose type is known only by name.
-pub trait Visitor {
-    /// What it gives.
-    type Result;
-
-    /// Does it.
-    fn visit<M>(self, model: M) -> Self::Result
-    where
-        M: Named<Input: Send + Sync> + Clone + Sync;
-}
-
-/// Finds the model called `name` and hands it to `visitor`; with `keyed`, one such object under every key.
+/// The model called `name`; with `keyed`, one such object under every key.
 ///
 /// ```
-/// use raddle_check::model::catalog::{self, Visitor};
-/// use raddle_check::{Value, model::Named};
+/// use raddle_check::Model;
+/// use raddle_check::model::{Named, catalog};
 ///
-/// struct Parse;
-/// impl Visitor for Parse {
-///     type Result = Result<String, String>;
-///     fn visit<M: Named>(self, model: M) -> Self::Result {
-///         model.operation("cas", &vec![1.into(), 2.into()].into()).map(|op| model.describe(&op, None))
-///     }
-/// }
-///
-/// assert_eq!(catalog::visit("cas-register", false, Parse), Ok(Ok("cas(1, 2) -> ?".into())));
-/// assert!(catalog::visit("cas-regster", false, Parse).is_err());
+/// let register = catalog::find("cas-register", false).unwrap();
+/// let cas = register.operation("cas", &vec![1.into(), 2.into()].into()).unwrap();
+/// assert_eq!(register.describe(&cas, None), "cas(1, 2) -> ?");
+/// assert!(catalog::find("cas-regster", false).is_err());
 /// ```
-pub fn visit<V: Visitor>(name: &str, keyed: bool, visitor: V) -> Result<V::Result, String> {
-    visit_with(name, keyed, Nil::Value, visitor)
+pub fn find(name: &str, keyed: bool) -> Result<Erased, String> {
+    find_with(name, keyed, Nil::Value)
 }
 
-/// Like [`visit`], with a say in what it means that a read of a register returned nil.
-pub fn visit_with<V: Visitor>(name: &str, keyed: bool, nil: Nil, visitor: V) -> Result<V::Result, String> {
+/// Like [`find`], with a say in what it means that a read of a register returned nil.
+pub fn find_with(name: &str, keyed: bool, nil: Nil) -> Result<Erased, String> {
     let (base, parameter) = name.split_once(':').map_or((name, None), |(base, rest)| (base, Some(rest)));
     if nil == Nil::Anything && is_known(base) && !base.ends_with("register") {
         return Err(format!("nil stands for any value in reads of registers only, not of `{base}`"));
@@ -90,8 +74,8 @@ pub fn visit_with<V: Visitor>(name: &str, keyed: bool, nil: Nil, visitor: V) -> 
         };
         ($model:expr, $fill:expr, $contents:expr) => {
             match filled(base, $model, $fill, $contents)? {
-                model if keyed => Ok(visitor.visit(Keyed(model))),
-                model => Ok(visitor.visit(model)),
+                model if keyed => Ok(Erased::new(Keyed(model))),
+                model => Ok(Erased::new(model)),
             }
         };
     }
@@ -114,7 +98,7 @@ pub fn visit_with<V: Visitor>(name: &str, keyed: bool, nil: Nil, visitor: V) -> 
         "set" => with!(set::Set, Fill::Each("add")),
         "map" => with!(map::Map, Fill::Each("put")),
         // Its objects have keys, so its contents do.
-        "kv" => Ok(visitor.visit(filled(base, Keyed(Text::new()), Fill::Each("put"), parameter)?)),
+        "kv" => Ok(Erased::new(filled(base, Keyed(Text::new()), Fill::Each("put"), parameter)?)),
         "queue" => with!(queue::Queue::new(), Fill::Each("enqueue")),
         "bounded-queue" => {
             let (capacity, contents) = match parameter.and_then(|parameter| parameter.split_once(':')) {
