@@ -8,9 +8,9 @@
 //! | `narrative` | the view model: events in words, the interleaving as rows | `failure`, `graph` |
 //! | `page` | painted and wrapped lines of text; text in XML | |
 //! | [`terminal`] | the report in the terminal | `failure`, `graph`, `narrative`, `page` |
-//! | [`picture`] | drawings of the execution graph: text, Graphviz, SVG | `failure`, `graph`, `narrative`, `page` |
+//! | `picture` | drawings of the execution graph: text, Graphviz, SVG; with the feature `picture` | `failure`, `graph`, `narrative`, `page` |
 //! | `html` | the report as a page for browsers; with the feature `html` | all of the above |
-//! | [`query`] | questions about a failure and their answers; described in `QUERY.md` | `failure`, `graph`, `narrative`, `page` |
+//! | `query` | questions about a failure and their answers, described in `QUERY.md`; with the feature `query` | `failure`, `graph`, `narrative`, `page` |
 //! | `export` | other formats, behind the feature of that name: SARIF, annotations, JUnit, diagrams, traces | `failure`, `narrative`, `page` |
 //!
 //! `tests/layers.rs` checks the last column.
@@ -28,12 +28,15 @@ pub mod graph;
 pub mod html;
 mod narrative;
 mod page;
+#[cfg(feature = "picture")]
 pub mod picture;
+#[cfg(feature = "query")]
 pub mod query;
 pub mod terminal;
 
 pub use failure::{Failure, Kind};
 pub use file::FileError;
 pub use page::Style;
+#[cfg(feature = "picture")]
 pub use picture::{NoGraph, render_graph, to_dot, to_svg};
 pub use terminal::{deadlock_sentence, render, render_log, render_numbered, render_why};

@@ -87,6 +87,7 @@ impl Locations {
     }
 
     /// The addresses of the locations that have this name or number.
+    #[cfg(feature = "query")]
     pub(crate) fn find(&self, label: &str) -> Vec<u64> {
         let number = label.strip_prefix('#').and_then(|number| number.parse::<usize>().ok());
         let named = self.names.iter().filter(|(_, name)| *name == label).map(|(&address, _)| address);
@@ -96,6 +97,7 @@ impl Locations {
     }
 
     /// The names of locations, by address.
+    #[cfg(feature = "query")]
     pub(crate) fn names(&self) -> &BTreeMap<u64, String> {
         &self.names
     }

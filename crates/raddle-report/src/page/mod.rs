@@ -1,9 +1,11 @@
 //! Pages of painted text: lines are made of pieces whose width is known, whatever their colours.
 
 mod style;
+#[cfg(any(feature = "export", feature = "picture"))]
 mod xml;
 
 pub use style::Style;
+#[cfg(any(feature = "export", feature = "picture"))]
 pub(crate) use xml::xml;
 
 /// The role of a piece of text, which decides its colour.
