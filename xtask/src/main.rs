@@ -52,6 +52,10 @@ fn main() -> ExitCode {
 /// All tests: those of ordinary code by `cargo test`, those that explore by `cargo raddle test`. Both are run even if
 /// the first fails.
 fn test() -> bool {
+    // Tests of the command build crates without the network. They use what the workspace uses, but may run before that is built.
+    if !run(cargo().args(["fetch", "--locked"])) {
+        return false;
+    }
     let mut ordinary = cargo();
     ordinary.args(["test", "--workspace", "--all-features", "--no-fail-fast"]);
     let mut exploring = cargo();

@@ -80,6 +80,8 @@ pub(crate) struct Plan {
     pub(crate) uninstrumented: Uninstrumented,
     /// What is added to the command line of every crate, because it may be linked with instrumented ones.
     pub(crate) link: Vec<String>,
+    /// The compiler, with its version, as it describes itself.
+    pub(crate) compiler: String,
     /// Where the wrapper notes the test binaries that have a `main` of their own.
     pub(crate) own_main: PathBuf,
     /// Where the wrapper notes how test binaries are compiled.
@@ -103,7 +105,11 @@ pub(crate) struct Uninstrumented {
 /// offer no copies. And nobody wants to wait for an unoptimised engine.
 pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
 
-/// Added to the former for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
+/// What is added to the command line of Raddle's own libraries and of those that they are made of. Their debug information would be most of
+/// a test binary, take a third of the time to compile them, and tell a trace nothing: it shows the program's own code.
+pub(crate) const WITHOUT_DEBUGINFO: &[&str] = &["-C", "debuginfo=0"];
+
+/// Added to [`OPTIMISED`] for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
 pub(crate) const ASSERTIONS: &[&str] = &["-C", "debug-assertions=yes"];
 
 /// The libraries that must not be instrumented.

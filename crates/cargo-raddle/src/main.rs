@@ -37,6 +37,7 @@ mod coverage;
 mod debug;
 mod error;
 mod instrument;
+mod library_cache;
 mod libtest;
 mod options;
 mod page;

@@ -12,6 +12,7 @@ use crate::cargo::metadata::Package;
 use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
 use crate::error::{Error, Result};
 use crate::instrument::{self, Plan};
+use crate::library_cache;
 use crate::passthrough;
 use crate::setup;
 use crate::wrapper;
@@ -82,10 +83,14 @@ impl Session {
                 .into_iter()
                 .chain(allocator.link_args())
                 .collect(),
+            compiler: version.verbose.clone(),
             own_main: own_main.clone(),
             command_lines: command_lines.clone(),
         };
         let (plan_file, key) = write_plan(&plan, &directory)?;
+        if let Some(cache) = library_cache::directory() {
+            library_cache::prune(&cache);
+        }
         let build_directory = directory.join(format!("build-{key}"));
         let next_wrapper = config.rustc_wrapper;
         Ok(Session {
@@ -180,7 +185,10 @@ impl Session {
 /// becomes part of cargo's target directory: another plan is another build.
 fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let text = serde_json::to_string(plan).map_err(Error::usage)?;
-    let key = instrument::key(&[&text]);
+    // A build directory holds what was compiled with these flags and no others, also after this command has changed.
+    let library_flags =
+        [instrument::OPTIMISED, instrument::ASSERTIONS, instrument::WITHOUT_DEBUGINFO].concat();
+    let key = instrument::key(&[&text, &library_flags.join(" ")]);
     let file = directory.join(format!("plan-{key}.json"));
     if !file.exists() {
         // In one step: another build may be reading it.

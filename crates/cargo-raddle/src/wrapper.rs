@@ -1,7 +1,8 @@
 //! The `RUSTC_WRAPPER` mode: cargo calls this program in place of the compiler, once for every crate.
 //!
 //! It adds the flags of the [`Plan`] where they belong and then becomes the compiler (or the user's own wrapper, which
-//! calls the compiler in turn). Nothing else happens here: this runs hundreds of times in a build.
+//! calls the compiler in turn). Libraries of Raddle's are taken from the [`library_cache`] if they are there. Nothing else happens here: this
+//! runs hundreds of times in a build.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -13,7 +14,8 @@ use std::process::{Command, ExitCode};
 
 use crate::canary::CommandLine;
 use crate::error::{Error, Result};
-use crate::instrument::{ASSERTIONS, OPTIMISED, Plan};
+use crate::instrument::{ASSERTIONS, OPTIMISED, Plan, WITHOUT_DEBUGINFO};
+use crate::library_cache::{self, Compilation};
 
 /// The variable that names the file with the plan and so switches this mode on. It is not called `RADDLE_…`: under
 /// nextest it reaches the tests, which take every such variable for an option.
@@ -29,34 +31,50 @@ pub(crate) fn is_wrapper(args: &[OsString]) -> bool {
     env::var_os(PLAN).is_some() && compiler && args.len() > 2
 }
 
-/// Becomes the compiler.
+/// Becomes the compiler, or copies what it would make of a library of Raddle's.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     match prepare(&args[1..]) {
-        Ok(mut command) => {
+        Ok((mut command, None)) => {
             let error = command.exec();
             eprintln!("error: cannot run `{}`: {error}", command.get_program().display());
         }
+        Ok((command, Some(compilation))) => match compilation.run(command) {
+            Ok(status) if status.success() => return ExitCode::SUCCESS,
+            Ok(_) => {}
+            Err(error) => eprintln!("error: cannot run the compiler: {error}"),
+        },
         Err(error) => eprintln!("error: {error}"),
     }
     ExitCode::FAILURE
 }
 
-fn prepare(args: &[OsString]) -> Result<Command> {
+/// The compiler's command line, and how the cache knows it if what it makes is kept.
+fn prepare(args: &[OsString]) -> Result<(Command, Option<Compilation>)> {
     let file = PathBuf::from(env::var_os(PLAN).unwrap_or_default());
     let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
     let plan: Plan = serde_json::from_str(&text)
         .map_err(|error| Error::usage(format_args!("`{}` is damaged: {error}", file.display())))?;
-    let invocation = Invocation::parse(&strings(args));
+    let arguments = strings(args);
+    let invocation = Invocation::parse(&arguments);
     let directory = env::current_dir().unwrap_or_default();
+    let additions = invocation.additions(&plan, &directory);
 
-    let mut all: Vec<OsString> = env::var_os(NEXT).into_iter().collect();
+    let next = env::var_os(NEXT);
+    // Other wrappers may do anything.
+    let compilation = match library_cache::directory() {
+        Some(cache) if next.is_none() && invocation.is_of_raddle(&plan, &directory) => {
+            Compilation::new(&cache, &plan.compiler, &arguments[1..], &additions, &directory)
+        }
+        _ => None,
+    };
+    let mut all: Vec<OsString> = next.into_iter().collect();
     all.extend_from_slice(args);
-    all.extend(invocation.additions(&plan, &directory).into_iter().map(OsString::from));
+    all.extend(additions.into_iter().map(OsString::from));
     invocation.note_own_main(&plan.own_main)?;
     invocation.note_command_line(&plan.command_lines, args, directory)?;
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]);
-    Ok(command)
+    Ok((command, compilation))
 }
 
 /// What matters of a compiler's command line.
@@ -129,19 +147,34 @@ impl Invocation {
                     additions.extend_from_slice(&plan.debuginfo);
                 }
             }
-            Treatment::Leave { assertions } => {
+            Treatment::Leave(library) => {
+                let mut add = |args: &[&str]| additions.extend(args.iter().map(|arg| (*arg).to_owned()));
                 if !matches!(self.opt_level.as_deref(), Some("2" | "3")) {
-                    additions.extend(OPTIMISED.iter().map(|arg| (*arg).to_owned()));
+                    add(OPTIMISED);
                     let unoptimised = matches!(self.opt_level.as_deref(), None | Some("0"));
-                    if assertions && unoptimised && !self.debug_assertions {
-                        additions.extend(ASSERTIONS.iter().map(|arg| (*arg).to_owned()));
+                    if library == Library::Listed && unoptimised && !self.debug_assertions {
+                        add(ASSERTIONS);
                     }
+                }
+                if library == Library::Engine {
+                    add(WITHOUT_DEBUGINFO);
                 }
             }
         }
-        // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it.
-        additions.extend_from_slice(&plan.link);
+        // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it; those of Raddle do without,
+        // because it differs from project to project.
+        if !self.is_of_raddle(plan, directory) {
+            additions.extend_from_slice(&plan.link);
+        }
         additions
+    }
+
+    /// Whether a library of Raddle's, or one that those are made of, is compiled for the target.
+    fn is_of_raddle(&self, plan: &Plan, directory: &Path) -> bool {
+        let source = self.source.as_ref().filter(|_| self.for_target && !self.harness && !self.cfg_test);
+        source.is_some_and(|source| {
+            matches!(plan.treatment(&directory.join(source)), Treatment::Leave(Library::Engine))
+        })
     }
 
     /// Notes how a test binary is compiled: the canary is compiled in the same way.
@@ -177,10 +210,16 @@ impl Invocation {
 /// What is done with a crate for the target.
 enum Treatment {
     Instrument,
-    /// It is not instrumented; `assertions` says whether it keeps the debug assertions of unoptimised code.
-    Leave {
-        assertions: bool,
-    },
+    Leave(Library),
+}
+
+/// A library that is not instrumented.
+#[derive(Clone, Copy, PartialEq)]
+enum Library {
+    /// It is part of Raddle, or Raddle is made of it.
+    Engine,
+    /// The user lists it. It keeps the debug assertions of unoptimised code.
+    Listed,
 }
 
 impl Plan {
@@ -188,9 +227,9 @@ impl Plan {
         let canonical = source.canonicalize().unwrap_or_else(|_| source.to_owned());
         let is_in = |sources: &BTreeSet<PathBuf>| sources.contains(source) || sources.contains(&canonical);
         if is_in(&self.uninstrumented.engine) {
-            Treatment::Leave { assertions: false }
+            Treatment::Leave(Library::Engine)
         } else if is_in(&self.uninstrumented.listed) {
-            Treatment::Leave { assertions: true }
+            Treatment::Leave(Library::Listed)
         } else {
             Treatment::Instrument
         }
@@ -251,6 +290,7 @@ mod tests {
                 listed: BTreeSet::from(["/ws/listed/src/lib.rs".into()]),
             },
             link: vec!["LINK".into()],
+            compiler: "rustc 1".into(),
             own_main: "/own".into(),
             command_lines: "/lines".into(),
         }
@@ -297,10 +337,12 @@ mod tests {
 
     #[test]
     fn uninstrumented_libraries_are_optimised() {
+        let engine = "-C opt-level=3 -C debuginfo=0";
+        check("rustc --crate-name engine engine/src/lib.rs --target t", engine);
+        let tests = format!("{engine} {LINK}");
+        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t -C opt-level=1", &tests);
+        check("rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2", "-C debuginfo=0");
         let optimised = format!("-C opt-level=3 {LINK}");
-        check("rustc --crate-name engine engine/src/lib.rs --target t", &optimised);
-        check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t -C opt-level=1", &optimised);
-        check("rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2", LINK);
         check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=3", LINK);
         check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=s", &optimised);
         let asserting = format!("-C opt-level=3 -C debug-assertions=yes {LINK}");
