@@ -83,6 +83,19 @@ fn lint() -> bool {
             "warnings",
         ]))
         && run(&mut docs)
+        && templates()
+}
+
+/// What CI services read fits the schemas of those. Skipped where nothing can check it: `pip install check-jsonschema`.
+fn templates() -> bool {
+    let check = |schema: &str, file: &str| {
+        run(Command::new("check-jsonschema").args(["--builtin-schema", schema, file]))
+    };
+    if Command::new("check-jsonschema").arg("--version").output().is_err() {
+        eprintln!("the templates for CI services are not checked: that takes check-jsonschema");
+        return true;
+    }
+    check("vendor.github-actions", "action.yml") && check("vendor.gitlab-ci", "templates/gitlab-ci.yml")
 }
 
 fn cargo() -> Command {
