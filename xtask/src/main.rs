@@ -1,8 +1,9 @@
 //! What people and CI run in this repository: `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`,
-//! `cargo xtask regression`, `cargo xtask page-test`, `cargo xtask gallery`, `cargo xtask fuzz`.
+//! `cargo xtask regression`, `cargo xtask page-test`, `cargo xtask gallery`, `cargo xtask fuzz`, `cargo xtask first-minutes`.
 #![forbid(unsafe_code)]
 
 mod browser;
+mod first_minutes;
 mod fuzz;
 mod regression;
 
@@ -38,10 +39,11 @@ fn main() -> ExitCode {
         Some("page-test") => browser::test(),
         Some("gallery") => browser::gallery(),
         Some("fuzz") => fuzz::main(&arguments[1..]),
+        Some("first-minutes") => first_minutes::main(),
         _ => {
             eprintln!(
                 "use `cargo xtask test`, `cargo xtask lint`, `cargo xtask bench`, `cargo xtask regression`, \
-                 `cargo xtask page-test`, `cargo xtask gallery` or `cargo xtask fuzz`"
+                 `cargo xtask page-test`, `cargo xtask gallery`, `cargo xtask fuzz` or `cargo xtask first-minutes`"
             );
             return ExitCode::from(2);
         }
