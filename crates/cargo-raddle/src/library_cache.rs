@@ -29,8 +29,29 @@ const LAYOUT: &str = "v1";
 /// When entries take more than this, those that were not used for longest are deleted.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// Stands for the output directory in what is kept.
-const OUT_DIR: &str = "@out-dir@";
+/// Directories of a project, and what stands for them in what is kept.
+struct Directories([(&'static str, String); 2]);
+
+/// The variable that names the directory of a build script. It differs from project to project. The libraries that Raddle is made of ask for
+/// it to include files, whose contents count.
+const BUILD_SCRIPT: &str = "OUT_DIR";
+
+impl Directories {
+    fn of(compilation: &Compilation) -> Directories {
+        let output = compilation.out_dir.to_string_lossy().into_owned();
+        // Nothing has such a name if there is no build script.
+        let generated = compilation.generated.clone().unwrap_or_else(|| "@no-build-script@".to_owned());
+        Directories([("@output@", output), ("@generated@", generated)])
+    }
+
+    fn hide(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (sign, directory)| text.replace(directory, sign))
+    }
+
+    fn show(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (sign, directory)| text.replace(sign, directory))
+    }
+}
 
 /// The directory of the cache: what [`VARIABLE`] says, or one beside the caches of other programs.
 pub(crate) fn directory() -> Option<PathBuf> {
@@ -48,6 +69,8 @@ pub(crate) fn directory() -> Option<PathBuf> {
 pub(crate) struct Compilation {
     entries: PathBuf,
     out_dir: PathBuf,
+    /// Where the build script has put source files.
+    generated: Option<String>,
     /// What the names of its files end in, before their extensions: `name-hash`.
     stem: String,
 }
@@ -107,7 +130,9 @@ impl Compilation {
             }
         }
         let out_dir = out_dir.filter(|directory| is_plain(directory) && is_library)?;
-        Some(Compilation { entries: cache.join(key.name()), out_dir, stem: format!("{}{suffix}", name?) })
+        let generated = env::var(BUILD_SCRIPT).ok();
+        let stem = format!("{}{suffix}", name?);
+        Some(Compilation { entries: cache.join(key.name()), out_dir, generated, stem })
     }
 
     /// Compiles by `command`, or copies what an equal compilation made before.
@@ -136,11 +161,12 @@ impl Compilation {
 
     /// Copies the files of an entry that fits. Returns whether there is one.
     fn copy(&self) -> io::Result<bool> {
+        let directories = Directories::of(self);
         for entry in fs::read_dir(&self.entries)? {
             let entry = entry?.path();
             let Ok(text) = fs::read_to_string(entry.join(Manifest::FILE)) else { continue };
             let Ok(manifest) = serde_json::from_str::<Manifest>(&text) else { continue };
-            if !manifest.is_fresh() {
+            if !manifest.is_fresh(&directories) {
                 continue;
             }
             let mut contents = Vec::new();
@@ -155,30 +181,26 @@ impl Compilation {
             for (name, bytes) in contents {
                 write_whole(&self.out_dir.join(name), &bytes)?;
             }
-            let list = manifest.dependencies.replace(OUT_DIR, &self.out_dir.to_string_lossy());
+            let list = directories.show(&manifest.dependencies);
             write_whole(&self.out_dir.join(format!("{}.d", self.stem)), list.as_bytes())?;
             // It was used now: the oldest are deleted first.
             File::options().append(true).open(entry.join(Manifest::FILE))?.set_modified(SystemTime::now())?;
-            io::stderr().write_all(self.messages_here(&manifest.messages).as_bytes())?;
+            io::stderr().write_all(directories.show(&manifest.messages).as_bytes())?;
             return Ok(true);
         }
         Ok(false)
     }
 
-    fn messages_here(&self, messages: &str) -> String {
-        messages.replace(OUT_DIR, &self.out_dir.to_string_lossy())
-    }
-
     /// Makes an entry of what the compiler made.
     fn keep(&self, messages: &str) -> io::Result<()> {
-        let out_dir = self.out_dir.to_string_lossy();
+        let directories = Directories::of(self);
         let dependencies = fs::read_to_string(self.out_dir.join(format!("{}.d", self.stem)))?;
         let mut manifest = Manifest {
-            messages: messages.replace(&*out_dir, OUT_DIR),
-            dependencies: dependencies.replace(&*out_dir, OUT_DIR),
+            messages: directories.hide(messages),
+            dependencies: directories.hide(&dependencies),
             ..Manifest::default()
         };
-        manifest.list_dependencies(&dependencies)?;
+        manifest.list_dependencies(&dependencies, &directories)?;
         let scratch = self.entries.join(format!("new-{}", std::process::id()));
         fs::create_dir_all(&scratch)?;
         for extension in ["rlib", "rmeta"] {
@@ -203,7 +225,7 @@ impl Compilation {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Manifest {
     /// The source files, with their hashes.
-    files: Vec<(PathBuf, String)>,
+    files: Vec<(String, String)>,
     /// The environment variables that the source asks for.
     variables: Vec<(String, Option<String>)>,
     /// The files that were made, with their hashes.
@@ -218,13 +240,16 @@ impl Manifest {
     const FILE: &str = "manifest.json";
 
     /// Reads the compiler's list of dependencies, in the format of make. Paths in it have no escapes, or the entry is not kept.
-    fn list_dependencies(&mut self, list: &str) -> io::Result<()> {
+    fn list_dependencies(&mut self, list: &str, directories: &Directories) -> io::Result<()> {
         for line in list.lines() {
             if let Some(variable) = line.strip_prefix("# env-dep:") {
                 let (name, value) = match variable.split_once('=') {
                     Some((name, value)) => (name, Some(value.to_owned())),
                     None => (variable, None),
                 };
+                if name == BUILD_SCRIPT {
+                    continue;
+                }
                 if env::var(name).ok() != value {
                     return Err(io::Error::other("the compiler writes the value otherwise"));
                 }
@@ -233,7 +258,7 @@ impl Manifest {
                 if file.contains(['\\', ' ']) {
                     return Err(io::Error::other("the path has escapes"));
                 }
-                self.files.push((file.into(), hash_of_file(Path::new(file))?));
+                self.files.push((directories.hide(file), hash_of_file(Path::new(file))?));
             }
         }
         if self.files.is_empty() {
@@ -243,9 +268,12 @@ impl Manifest {
     }
 
     /// Whether everything is as it was.
-    fn is_fresh(&self) -> bool {
+    fn is_fresh(&self, directories: &Directories) -> bool {
+        let is_same = |file: &str, hash: &str| {
+            hash_of_file(Path::new(&directories.show(file))).is_ok_and(|now| now == hash)
+        };
         self.variables.iter().all(|(name, value)| env::var(name).ok() == *value)
-            && self.files.iter().all(|(file, hash)| hash_of_file(file).is_ok_and(|now| now == *hash))
+            && self.files.iter().all(|(file, hash)| is_same(file, hash))
     }
 }
 
@@ -364,15 +392,25 @@ mod tests {
 
         /// Compiles the library into `out_dir`. Returns whether the compiler was called.
         fn compile(&self, out_dir: &str, flags: &[&str]) -> bool {
+            self.compile_generated(out_dir, flags, None)
+        }
+
+        /// The same with a directory of a build script.
+        fn compile_generated(&self, out_dir: &str, flags: &[&str], generated: Option<&str>) -> bool {
             let (args, flags) =
                 (self.args(out_dir), flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>());
-            let compilation =
+            let mut compilation =
                 Compilation::new(&self.path().join("cache"), "rustc 1", &args, &flags, self.path()).unwrap();
+            compilation.generated =
+                generated.map(|name| self.path().join(name).to_string_lossy().into_owned());
             let noted = self.path().join("called");
             fs::remove_file(&noted).ok();
             fs::create_dir_all(self.path().join(out_dir)).unwrap();
             let mut command = Command::new("sh");
             command.args(["-c", "touch \"$0\" && exec rustc \"$@\""]).arg(&noted).args(&args).args(&flags);
+            if let Some(generated) = &compilation.generated {
+                command.env(BUILD_SCRIPT, generated);
+            }
             assert!(compilation.run(command).unwrap().success());
             for file in ["libsmall-1.rlib", "libsmall-1.rmeta", "small-1.d"] {
                 assert!(self.path().join(out_dir).join(file).exists(), "{file}");
@@ -407,6 +445,21 @@ mod tests {
         assert!(!project.compile("e", &[]));
         project.write("text", "42");
         assert!(!project.compile("f", &[]) && !project.compile("g", &["-Copt-level=2"]));
+    }
+
+    #[test]
+    fn generated_sources_count_by_their_contents() {
+        let project = Project::new();
+        project.write("lib.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/made.rs\"));");
+        for (generated, text) in [("x", "pub fn a() {}"), ("y", "pub fn a() {}"), ("z", "pub fn b() {}")] {
+            fs::create_dir_all(project.path().join(generated)).unwrap();
+            project.write(&format!("{generated}/made.rs"), text);
+        }
+        assert!(project.compile_generated("a", &[], Some("x")));
+        assert!(!project.compile_generated("b", &[], Some("y")));
+        let list = fs::read_to_string(project.path().join("b/small-1.d")).unwrap();
+        assert!(list.contains("/y/made.rs") && !list.contains("/x/made.rs"), "{list}");
+        assert!(project.compile_generated("c", &[], Some("z")));
     }
 
     #[test]
