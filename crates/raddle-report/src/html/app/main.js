@@ -15,13 +15,17 @@ function select(event, { quiet } = {}) {
 }
 
 const draw = perFrame(() => {
+  // Scrolling lays the page out, so it comes first, while the page is as the last frame left it.
   revealRow(false);
-  drawTrace();
+  const places = framesAt(current);
+  revealSource(places);
+  drawTrace(isRunning ? 0 : OVERSCAN);
   markScenario();
   drawState();
-  drawSource();
+  drawSource(places);
   drawNow();
   markTimeline();
+  isRunning = true;
   clearTimeout(waiting);
   waiting = setTimeout(drawRest, REST_MS);
 });
@@ -29,7 +33,12 @@ const draw = perFrame(() => {
 /** The time without a change after which the parts are drawn that nobody looks at while time runs. */
 const REST_MS = 60;
 let waiting = 0;
+/** Whether the current event has changed within this time. */
+let isRunning = false;
 function drawRest() {
+  isRunning = false;
+  drawTrace();
+  if (diagram.box && isInSight("state")) drawNodes();
   drawLinks();
   drawChips();
   drawQuestions();
@@ -119,6 +128,10 @@ function startTabs() {
     if (panels.length > 0) showTab(panels[0].id);
   }
 }
+
+/** Whether a panel has a place on the screen: not if another tab is in front of it. */
+const isInSight = (id) => !$(`#${id}`).classList.contains("off") || areAllInSight.matches;
+const areAllInSight = matchMedia("(min-width: 1400px), (max-width: 900px), print");
 
 function showTab(id) {
   const panel = $(`#${id}`);
@@ -244,7 +257,7 @@ function startPrint() {
     }));
     $("#trace").append(list);
     for (const details of document.querySelectorAll("details")) details.open = true;
-    if (diagram.svg) fitDiagram();
+    if (diagram.box) fitDiagram();
   });
   addEventListener("afterprint", () => { if (list) list.remove(); });
 }

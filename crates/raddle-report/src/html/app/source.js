@@ -32,17 +32,21 @@ function framesAt(event) {
 
 const isAlive = (thread, event) => event >= lifetimes[thread][0] && event <= lifetimes[thread][1];
 
-/** Shows the line of the current event and marks those of other threads. */
-function drawSource() {
-  const body = $("#source .body");
-  const places = framesAt(current);
+/** Scrolls to the line of the current event if its file is open. */
+function revealSource(places) {
   const own = places[events[current].thread];
-  if (own && own.frame.file && sourceFiles.has(own.frame.file)) openFile(own.frame.file);
+  if (own && own.frame.file === sourceView.file) scrollToLine(own.frame.line);
+}
+
+/** Shows the line of the current event and marks those of other threads. */
+function drawSource(places = framesAt(current)) {
+  const body = $("#source .body");
+  const own = places[events[current].thread];
+  if (own && own.frame.file !== sourceView.file && sourceFiles.has(own.frame.file)) { openFile(own.frame.file); revealSource(places); }
   else if (!sourceView.file) {
     body.replaceChildren(h("p", { class: "empty" }, sourceFiles.size ? "The current event has no line of code." : "The source text was not found when this page was written."));
   }
   markLines(places);
-  if (own && own.frame.file === sourceView.file) scrollToLine(own.frame.line);
 }
 
 /** The places of the threads, that of the current event first. */
@@ -121,7 +125,7 @@ function startSource() {
   const box = $("#source .body");
   box.addEventListener("scroll", () => { sourceView.top = box.scrollTop; }, { passive: true });
   sourceView.height = box.clientHeight;
-  new ResizeObserver(() => { sourceView.height = box.clientHeight; drawSource(); }).observe(box);
+  new ResizeObserver(() => { sourceView.height = box.clientHeight; const places = framesAt(current); drawSource(places); revealSource(places); }).observe(box);
 }
 
 const KEYWORDS = /^(?:as|async|await|break|const|continue|crate|dyn|else|enum|extern|fn|for|if|impl|in|let|loop|match|mod|move|mut|pub|ref|return|self|Self|static|struct|super|trait|type|unsafe|use|where|while|true|false)$/;
