@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { FRAME, scrub, slowestQuestion } from "./frames.mjs";
 
 const { PAGES, CHROMIUM, PLAYWRIGHT } = process.env;
 const { chromium } = (await import(pathToFileURL(PLAYWRIGHT).href)).default;
@@ -321,46 +322,6 @@ for (const sample of ["store-buffering", "message-passing", "peterson", "broken-
   });
 }
 
-/** A function that tells the milliseconds of processor time that the page has used, and the number of its layouts. */
-async function meter(page) {
-  const session = await page.context().newCDPSession(page);
-  // The time of the processor, because the machine may be busy with other things.
-  await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  return async () => {
-    const { metrics } = await session.send("Performance.getMetrics");
-    const value = (name) => metrics.find((metric) => metric.name === name).value;
-    return { busy: value("TaskDuration") * 1000, layouts: value("LayoutCount") };
-  };
-}
-
-/**
- * The cost of a frame while the slider jumps through the trace. Other programs make a processor slower, never faster, so the cheapest
- * of several rounds counts, and there are no more of them than it takes to meet the goal.
- */
-async function scrub(page, goal) {
-  const FRAMES = 40;
-  const MAX_ROUNDS = 25;
-  const measure = await meter(page);
-  const best = { busy: Infinity, layouts: Infinity };
-  for (let round = 0; round < MAX_ROUNDS && best.busy >= goal; round++) {
-    const begin = await measure();
-    await page.evaluate(async ([count, first]) => {
-      const slider = document.querySelector("#slider");
-      for (let at = 0; at < count; at++) {
-        slider.value = ((first + at) * 83) % 10000;
-        slider.dispatchEvent(new Event("input"));
-        await new Promise(requestAnimationFrame);
-      }
-    }, [FRAMES, round * FRAMES]);
-    const end = await measure();
-    for (const name of ["busy", "layouts"]) best[name] = Math.min(best[name], (end[name] - begin[name]) / FRAMES);
-  }
-  return best;
-}
-
-/** The time of a frame at 60 frames a second. */
-const FRAME = 1000 / 60;
-
 for (const [name, tab, width, height, goal] of [
   ["the state in front", "state", 1280, 800, FRAME],
   // Every panel is in sight, and the trace has half as many rows again.
@@ -388,19 +349,7 @@ for (const [name, tab, width, height, goal] of [
 check("questions about ten thousand events are answered at once", "large", async (page) => {
   await page.evaluate(() => { location.hash = "#event=9877"; });
   await at(page, 9877);
-  const measure = await meter(page);
-  await page.locator("#rows").focus();
-  await page.waitForTimeout(200);
-  let asked = 0;
-  const time = async (ask, argument) => {
-    const { busy: from } = await measure();
-    await page.evaluate(ask, argument);
-    asked = Math.max(asked, (await measure()).busy - from);
-  };
-  for (const key of ["o", "b"]) await time((key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })) && undefined, key);
-  const buttons = await page.locator("#ask .suggestions button").count();
-  assert.ok(buttons > 0);
-  for (let at = 0; at < buttons; at++) await time((at) => document.querySelectorAll("#ask .suggestions button")[at].click(), at);
+  const asked = await slowestQuestion(page);
   console.log(`10,000 events, 200 objects: ${asked.toFixed(1)} ms of processor time for the slowest question`);
   assert.ok(asked < 50, `${asked} ms`);
 });
