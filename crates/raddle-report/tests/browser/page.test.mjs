@@ -246,6 +246,12 @@ check("a small screen needs no sideways scrolling", "queue", async (page) => {
   const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(wide <= screen, `${wide} > ${screen}`);
   await page.locator("#forth").click();
+  const shifted = await page.evaluate(() => {
+    const lanes = [...document.querySelectorAll("#rows .lifeline")].map((line) => line.getBoundingClientRect().left);
+    const dots = [...document.querySelectorAll("#rows .row:not([hidden]) .dot")].map((dot) => { const { left, width } = dot.getBoundingClientRect(); return left + width / 2; });
+    return dots.filter((dot) => !lanes.some((lane) => Math.abs(lane - dot) < 4));
+  });
+  assert.deepEqual(shifted, [], "events stand on the lines of their threads");
 }, { viewport: { width: 360, height: 740 }, hasTouch: true });
 
 check("long texts make the page no wider", "large", async (page) => {
@@ -257,6 +263,13 @@ check("the whole trace is printed", "queue", async (page) => {
   await page.emulateMedia({ media: "print" });
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   assert.match(await text(page, ".print-rows"), /enqueue\(1\).*Node#1\.next\.load.*dequeue\(\) -> None/s);
+  const overlaps = await page.locator(".print-rows li").evaluateAll((rows) => rows.filter((row) => {
+    const [line, ...others] = [...row.children].map((part) => part.getBoundingClientRect());
+    return row.firstChild.scrollWidth > line.width + 1 || others.some((other) => other.left < line.right - 1);
+  }).length);
+  assert.equal(overlaps, 0, "lines of the source have room");
+  const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(wide <= screen, `${wide} > ${screen}`);
   assert.equal(await page.locator("footer").isVisible(), false);
   assert.ok(await page.locator("#why").isVisible() && await page.locator("#state").isVisible());
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));

@@ -250,10 +250,12 @@ function startPrint() {
   const MAX_PRINTED = 1500;
   let list = null;
   addEventListener("beforeprint", () => {
-    list = h("ol", { class: "print-rows" }, visible.slice(-MAX_PRINTED).map((row) => {
-      const text = h("span", {}, row.kind === "switch" ? "⇄ " : "", row.within ? `${row.within}: ` : "", row.text);
+    const printed = visible.slice(-MAX_PRINTED);
+    const longest = printed.reduce((most, row) => Math.max(most, row.line ? row.line.length : 0), 0);
+    list = h("ol", { class: "print-rows", vars: { "--longest": longest } }, printed.map((row) => {
+      const text = h("span", {}, row.within ? `${row.within}: ` : "", row.kind === "switch" ? withCode(row.text) : row.text);
       text.style.marginLeft = `${row.depth * 14}px`;
-      return h("li", { class: `${row.kind}${eventOfRow(row) === current && row.kind !== "switch" ? " current" : ""}` }, h("span", { class: "line" }, row.line || ""), row.kind === "switch" ? "" : threadSign(row.thread), " ", text);
+      return h("li", { class: `${row.kind}${eventOfRow(row) === current && row.kind !== "switch" ? " current" : ""}` }, h("span", { class: "line" }, row.line || ""), row.kind === "switch" ? h("span", { class: "thread" }, "⇄") : threadSign(row.thread), text);
     }));
     $("#trace").append(list);
     for (const details of document.querySelectorAll("details")) details.open = true;

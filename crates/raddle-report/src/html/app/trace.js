@@ -190,8 +190,10 @@ function switchBody(row, at) {
   const line = h("span", { class: `hop ${to < from ? "leftward" : "rightward"}` });
   line.style.left = `${left + 1}px`;
   line.style.width = `${Math.max(Math.abs(to - from) - 1, 0)}px`;
-  const text = h("span", { class: "why" }, withCode(row.text));
-  text.style.left = `${Math.max(from, to) + 12}px`;
+  const start = Math.max(from, to) + 12;
+  const isLong = row.text.length * TEXT_CHARACTER > sight.width - start - 8;
+  const text = h("span", { class: isLong ? "why long" : "why", title: isLong ? row.text : undefined }, withCode(row.text));
+  text.style.left = `${start}px`;
   return [line, text];
 }
 
