@@ -52,11 +52,14 @@ function drawSource(places = framesAt(current)) {
 /** The places of the threads, that of the current event first. */
 function drawChips() {
   const places = framesAt(current);
+  const own = places[events[current].thread];
+  // The file is said once, so that the places of more threads have room.
+  const short = (place) => (own && place !== own && place.frame.file === own.frame.file ? `line ${place.frame.line}` : place.line);
   const ownFirst = (one, other) => (other.thread === events[current].thread) - (one.thread === events[current].thread);
   const chips = places.filter((place) => place && (isAlive(place.thread, current) || place.thread === events[current].thread)).sort(ownFirst).map((place) => h("button", {
     type: "button", class: `chip ${threadClass(place.thread)}${place.thread === events[current].thread ? " on" : ""}`, title: `${threadName(place.thread)} is at ${place.line}`,
     on: { click: () => showLine(place.frame.file, place.frame.line) },
-  }, `${shape(place.thread)} `, place.line));
+  }, `${shape(place.thread)} `, short(place)));
   $("#files").replaceChildren(...chips);
 }
 

@@ -113,8 +113,11 @@ function waitCycle() {
     const label = station.lock ? "held by" : "waits for";
     const head = `M ${ex} ${ey} L ${ex - ux * 9 + uy * 4.5} ${ey - uy * 9 - ux * 4.5} L ${ex - ux * 9 - uy * 4.5} ${ey - uy * 9 + ux * 4.5} z`;
     const kind = station.lock ? "held" : "waits";
+    // Beside the arrow, on the outer side of the ring.
+    const side = uy * (mx - width / 2) - ux * (my - height / 2) < 0 ? -1 : 1;
+    const [lx, ly] = [mx + side * uy * 36, my - side * ux * 15 + 4];
     return [s("path", { class: `wait ${kind}`, d: `M ${sx} ${sy} L ${ex - ux * 7} ${ey - uy * 7}` }), s("path", { class: `wait head ${kind}`, d: head }),
-      s("text", { class: "wait-label", x: mx + outward(mx - width / 2, my - height / 2)[0] * 34, y: my + outward(mx - width / 2, my - height / 2)[1] * 13 + 4, "text-anchor": "middle" }, label)];
+      s("text", { class: "wait-label", x: lx, y: ly, "text-anchor": "middle" }, label)];
   });
   const signs = stations.map((station, number) => {
     const [x, y] = at(number);
@@ -129,7 +132,6 @@ function waitCycle() {
   return s("svg", { class: "cycle", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, arrows.flat(), signs);
 }
 
-const outward = (x, y) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 1)];
 const lockName = (lock) => lock.replace(/`/g, "");
 const halfWidth = (station) => Math.max(34, ((station.lock !== undefined ? lockName(station.lock) : `${shape(0)} ${threadName(station.thread)}`).length * 7 + 22) / 2);
 
