@@ -128,7 +128,7 @@ function waitCycle() {
     return s("g", { class: `waiter ${threadClass(station.thread)}` }, s("rect", { x: x - half, y: y - 16, width: 2 * half, height: 32, rx: 16 }),
       s("text", { x, y: y + 4, "text-anchor": "middle" }, `${shape(station.thread)} ${threadName(station.thread)}`));
   });
-  const words = view.wait_cycle.map(([thread, lock]) => `T${thread} waits for ${lock || "the end of the next"}`).join(", ");
+  const words = view.wait_cycle.map(([thread, lock]) => `T${thread} waits for ${lock ? lockName(lock) : "the end of the next"}`).join(", ");
   return s("svg", { class: "cycle", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, arrows.flat(), signs);
 }
 
