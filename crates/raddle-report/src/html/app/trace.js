@@ -95,6 +95,7 @@ function drawTrace(overscan = OVERSCAN) {
     if (pool[slot].row === -1) continue;
     pool[slot].row = -1;
     pool[slot].hidden = true;
+    pool[slot].removeAttribute("id");
   }
   markRows();
 }
@@ -105,9 +106,6 @@ function turnPool(rows) {
   const moved = rows > 0 ? pool.splice(0, rows) : pool.splice(rows);
   if (rows > 0) { rowsCanvas.append(...moved); pool.push(...moved); } else { pool[0].before(...moved); pool.unshift(...moved); }
 }
-
-/** Sets a text only if it differs, because the browser lays out and paints again what is set. */
-const setText = (node, text) => { if (node.data !== text) node.data = text; };
 
 function fillRow(element, at) {
   const row = visible[at];
