@@ -192,6 +192,15 @@ check("parts that a failure does not have are left out", "bare", async (page) =>
   await at(page, 24);
 });
 
+check("an obstruction is shown where an operation spins", "spins", async (page) => {
+  const spin = await page.evaluate(() => JSON.parse(document.querySelector("#failure-data").textContent).trace.events.findIndex((event) => event.switch === "spinning") - 1);
+  assert.ok(spin > 0);
+  await at(page, spin);
+  assert.match(await now(page), /not obstruction-free/);
+  assert.match(await text(page, "#why .body"), /Where an operation waits for another thread.*spins at/s);
+  assert.equal(await page.locator(`#why [data-event="${spin}"]`).count() > 0, true);
+});
+
 check("a failure without events has its reasons", "empty", async (page) => {
   assert.match(await text(page, "#why .body"), /should be Some\(1\)/);
   assert.equal(await page.locator("footer").isVisible(), false);

@@ -98,8 +98,10 @@ function eventOfFragment() {
   return found && Number(found[1]) < COUNT ? Number(found[1]) : null;
 }
 
-/** The event at which the failure shows: the panic, or else the last one of the trace panel. */
+/** The event at which the failure shows: the panic, the last spin of an operation that must not wait, or else the last one of the trace panel. */
 function failingEvent() {
+  const spin = failure.kind === "not-obstruction-free" ? spins().pop() : undefined;
+  if (spin !== undefined) return spin;
   const shown = visible.filter((row) => row.span[1] > row.span[0]);
   const tells = (row) => !["begin", "end", "join"].includes(actionName(events[eventOfRow(row)]));
   const last = shown.filter((row) => row.kind === "panic").pop() || shown.filter(tells).pop() || shown[shown.length - 1];

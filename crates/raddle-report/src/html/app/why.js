@@ -1,7 +1,7 @@
 // The why panel: what went wrong, and how it could.
 
 function startWhy() {
-  const parts = [headline(), reasons(), faultSteps(), waits(), ...view.walks.map(walkPart), lostWrites(), changedBack(), unavoidable(), drawing(), interruptions(), weakNote(), replay()];
+  const parts = [headline(), reasons(), obstruction(), faultSteps(), waits(), ...view.walks.map(walkPart), lostWrites(), changedBack(), unavoidable(), drawing(), interruptions(), weakNote(), replay()];
   $("#why .body").replaceChildren(...parts.flat().filter(Boolean));
 }
 
@@ -38,6 +38,17 @@ function reasons() {
     }
   }
   return part("Why the results are wrong", items);
+}
+
+/** The last events of threads before they spin until another thread changes something. */
+const spins = () => events.flatMap((event, number) => (number > 0 && event.switch === "spinning" ? [number - 1] : []));
+
+/** Where an operation that should end by itself waits for another thread. */
+function obstruction() {
+  if (failure.kind !== "not-obstruction-free" || spins().length === 0) return null;
+  const items = spins().slice(-12).map((number) => h("li", {}, threadSign(events[number].thread), " spins at ", eventLink(number, h("code", {}, view.texts[number])),
+    h("span", { class: "note" }, ` ${lineOf(number)}`)));
+  return part("Where an operation waits for another thread", [h("p", {}, "An obstruction-free operation ends if it runs alone from any moment on. Here one goes round in a loop until another thread goes on:"), h("ul", { class: "plain" }, items)]);
 }
 
 /** Operations that are separated by commas: each begins with its thread. */
