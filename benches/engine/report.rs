@@ -7,7 +7,7 @@ use std::thread;
 
 use raddle::{Explorer, Failure, Strategy};
 
-use crate::measure::{cpu_seconds, print};
+use crate::measure::{cpu_seconds, peak_rss, print};
 
 /// The nodes of the list.
 const NODES: usize = 200;
@@ -66,6 +66,7 @@ pub(crate) fn failure(events: usize, directory: &str) {
     let begin = cpu_seconds();
     assert!(search(events, false).is_none(), "nothing fails yet");
     let passed = cpu_seconds();
+    let rss = peak_rss();
     let failure = search(events, true).expect("the assertion fails");
     let recorded = cpu_seconds();
     let path = failure.write_new(Path::new(directory)).expect("the directory can be written to");
@@ -73,6 +74,7 @@ pub(crate) fn failure(events: usize, directory: &str) {
     print("passing", passed - begin);
     print("failing", recorded - passed);
     print("writing", written - recorded);
+    print("rss", peak_rss() - rss);
     print("events", failure.trace.events.len());
     print("objects", failure.objects.as_ref().map_or(0, |objects| objects.list.len()));
     print("bytes", path.metadata().map_or(0, |file| file.len()));

@@ -1,14 +1,18 @@
 //! One measurement: a process of its own, several times.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, exit};
+
+use crate::build;
 
 /// The programs to measure, and how thoroughly.
 #[derive(Default)]
 pub(crate) struct Bench {
     pub(crate) engine: PathBuf,
-    pub(crate) plain: PathBuf,
+    /// Built when a section first needs it.
+    pub(crate) plain: OnceCell<PathBuf>,
     pub(crate) seconds: f64,
     pub(crate) times: usize,
 }
@@ -18,6 +22,13 @@ pub(crate) struct Bench {
 pub(crate) struct Values(HashMap<String, String>);
 
 impl Values {
+    /// Names and values from what a process printed: one pair in each line, with a tabulator between.
+    pub(crate) fn of(printed: &[u8]) -> Values {
+        let text = String::from_utf8_lossy(printed);
+        let pairs = text.lines().filter_map(|line| line.split_once('\t'));
+        Values(pairs.map(|(name, value)| (name.into(), value.into())).collect())
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name)?.parse().ok()
     }
@@ -66,7 +77,7 @@ impl Bench {
     pub(crate) fn run(&self, side: Side, args: &[String]) -> Option<Values> {
         let mut command = match side {
             Side::Engine => Command::new(&self.engine),
-            Side::Plain => Command::new(&self.plain),
+            Side::Plain => Command::new(self.plain.get_or_init(build_plain)),
         };
         // As `cargo raddle test` runs a test.
         command.env("RADDLE_OWNED", "1").args(args);
@@ -77,10 +88,15 @@ impl Bench {
             eprintln!("error: {}: {}: {first}", args.join(" "), output.status);
             return None;
         }
-        let text = String::from_utf8_lossy(&output.stdout);
-        let pairs = text.lines().filter_map(|line| line.split_once('\t'));
-        Some(Values(pairs.map(|(name, value)| (name.into(), value.into())).collect()))
+        Some(Values::of(&output.stdout))
     }
+}
+
+fn build_plain() -> PathBuf {
+    build::plain().unwrap_or_else(|problem| {
+        eprintln!("error: {problem}");
+        exit(1)
+    })
 }
 
 /// A command's arguments.

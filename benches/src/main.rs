@@ -31,9 +31,8 @@ fn main() -> ExitCode {
         sections.extend(sections::ALL.iter().map(|section| section.1));
     }
     let begin = Instant::now();
-    let built = build::engine().and_then(|engine| Ok((engine, build::plain()?)));
-    match built {
-        Ok((engine, plain)) => (bench.engine, bench.plain) = (engine, plain),
+    match build::engine() {
+        Ok(engine) => bench.engine = engine,
         Err(problem) => {
             eprintln!("error: {problem}");
             return ExitCode::FAILURE;

@@ -1,13 +1,15 @@
-//! The report of a large failure: recorded by the engine, written, read, asked and made a page of here.
+//! The report of a large failure: recorded by the engine, written, read, asked and made a page of here, and looked at in a browser.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use raddle_report::Failure;
+use raddle_report::failure::Trace;
 use raddle_report::html::{Sources, page};
 use raddle_report::query::{Index, Question};
 
-use crate::cell::{Bench, Side, command};
+use crate::cell::{Bench, Side, Values, command};
 use crate::table::{Table, count, none, verdict};
 
 const EVENTS: usize = 10_000;
@@ -16,8 +18,15 @@ const EVENTS: usize = 10_000;
 const GOAL_EVENT: f64 = 1.0;
 const GOAL_REPORT: f64 = 1000.0;
 const GOAL_QUESTION: f64 = 50.0;
-/// MiB: of the failure file, and of the page.
+/// MiB: of the failure file, of the page, and of the page without data.
 const GOAL_SIZE: f64 = 5.0;
+const GOAL_EMPTY: f64 = 300.0 / 1024.0;
+/// Milliseconds: of a frame at 60 frames a second.
+const GOAL_FRAME: f64 = 1000.0 / 60.0;
+
+/// What drives the browser, as `cargo xtask page-test` installs it.
+const PLAYWRIGHT: &str = "target/tmp/browser/node_modules/playwright-core/index.js";
+const BROWSERS: [&str; 2] = ["chromium", "google-chrome"];
 
 /// Measures and prints.
 pub(crate) fn print(bench: &Bench) {
@@ -25,7 +34,7 @@ pub(crate) fn print(bench: &Bench) {
     let table = Table::new(&title, &[("figure", 10), ("goal", 7), ("", 6), ("part", 0)]);
     let row = |value: Option<f64>, goal: Option<f64>, part: &str| {
         let met = goal.map(|goal| verdict(value.map(|value| value <= goal)));
-        let goal = goal.map_or_else(String::new, |goal| format!("{goal}"));
+        let goal = goal.map_or_else(String::new, figure);
         table.row(&[value.map_or_else(none, figure), goal, met.unwrap_or_default(), part.to_owned()]);
     };
     let directory = std::env::temp_dir().join(format!("raddle-report-{}", std::process::id()));
@@ -49,8 +58,22 @@ pub(crate) fn print(bench: &Bench) {
     row(all(), Some(GOAL_REPORT), "the report: all three");
     row(recorded.and_then(|values| Some(values.get("bytes")? / MIB)), Some(GOAL_SIZE), "the failure file");
     row(part(|measured| measured.page_size), Some(GOAL_SIZE), "the page");
+    row(part(|measured| measured.empty_size), Some(GOAL_EMPTY), "the page without data");
+    row(
+        recorded.and_then(|values| Some(values.get("rss")? / 1024.0)),
+        None,
+        "the memory that recording takes",
+    );
     row(part(|measured| measured.index), None, "the index for questions, once");
     row(part(|measured| measured.question), Some(GOAL_QUESTION), "the slowest of the questions");
+    match part(|measured| measured.page_size).and_then(|_| browse(&directory.join(PAGE))) {
+        Some(browsed) => {
+            row(browsed.get("opened"), None, "opening the page in a browser");
+            row(browsed.get("frame"), Some(GOAL_FRAME), "a frame of it while time runs, the state in front");
+            row(browsed.get("asked"), Some(GOAL_QUESTION), "the slowest of its questions");
+        }
+        None => println!("the page was not measured: that needs Chromium, Node and `cargo xtask page-test`"),
+    }
     let objects = recorded.and_then(|values| values.get("objects"));
     println!("{} events are recorded, and {} objects", count(events), count(objects));
     std::fs::remove_dir_all(&directory).ok();
@@ -58,11 +81,15 @@ pub(crate) fn print(bench: &Bench) {
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Milliseconds, and the size of the page in MiB.
+/// The name of the page.
+const PAGE: &str = "page.html";
+
+/// Milliseconds, and the sizes of the page in MiB.
 struct Measured {
     reading: f64,
     page: f64,
     page_size: f64,
+    empty_size: f64,
     index: f64,
     question: f64,
 }
@@ -84,6 +111,8 @@ fn measure(bench: &Bench, file: &Path) -> Option<Measured> {
     let sources = Sources::of(&failure, |_| None);
     let mut page_size = 0;
     let making = timed(&mut || page_size = page(&failure, &sources).len());
+    std::fs::write(file.with_file_name(PAGE), page(&failure, &sources)).ok()?;
+    let empty_size = page(&empty(&failure), &Sources::default()).len();
     let making_index = timed(&mut || drop(Index::of(&failure)));
     let index = Index::of(&failure);
     let last = failure.trace.events.len() as u32 - 1;
@@ -101,9 +130,36 @@ fn measure(bench: &Bench, file: &Path) -> Option<Measured> {
         reading,
         page: making,
         page_size: page_size as f64 / MIB,
+        empty_size: empty_size as f64 / MIB,
         index: making_index,
         question: question.fold(0.0, f64::max),
     })
+}
+
+/// The failure without what happened.
+fn empty(failure: &Failure) -> Failure {
+    let mut empty = failure.clone();
+    empty.trace = Trace::default();
+    empty.objects = None;
+    empty
+}
+
+/// Opens the page in a browser and goes through it. None if there is no browser, or nothing to drive it.
+fn browse(page: &Path) -> Option<Values> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    let playwright = root.join(PLAYWRIGHT);
+    let path = std::env::var_os("PATH")?;
+    let find = |name: &&str| {
+        std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
+    };
+    let browser =
+        std::env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| BROWSERS.iter().find_map(find))?;
+    let output = Command::new(find(&"node")?)
+        .arg(root.join("crates/raddle-report/tests/browser/measure.mjs"))
+        .envs([("PAGE", page), ("CHROMIUM", &browser), ("PLAYWRIGHT", &playwright)])
+        .output()
+        .ok()?;
+    output.status.success().then(|| Values::of(&output.stdout))
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

@@ -241,6 +241,56 @@ fn a_session_goes_on_where_it_is_told_to_after_the_program_has_ended() {
     session.step("stepBack").stands_at("assert_eq!(total, 2)");
 }
 
+/// An lldb-dap that keeps the next stop to itself if there is a file `.forget` beside it.
+const FORGETFUL: &str = r#"#!/usr/bin/env python3
+import json, os, shutil, subprocess, sys, threading
+forget = os.path.abspath(__file__) + ".forget"
+real = subprocess.Popen([shutil.which("lldb-dap-19") or shutil.which("lldb-dap")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def pass_on():
+    while data := os.read(0, 65536):
+        real.stdin.write(data)
+        real.stdin.flush()
+    real.kill()
+threading.Thread(target=pass_on, daemon=True).start()
+while header := real.stdout.readline():
+    real.stdout.readline()
+    body = real.stdout.read(int(header.split(b":")[1]))
+    message = json.loads(body)
+    if message.get("event") == "stopped" and os.path.exists(forget):
+        os.remove(forget)
+        continue
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    sys.stdout.buffer.flush()
+"#;
+
+#[test]
+fn a_stop_that_the_debugger_does_not_report_is_found_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(debugged) = Debugged::crate_if_possible() else { return };
+    let load = debugged.event("lost_update", |event| is(event, 1, "load"));
+    let panic = debugged.event("lost_update", |event| is(event, 0, "panic"));
+    let debugger = debugged.directory.join("forgetful-dap");
+    let forget = debugged.directory.join("forgetful-dap.forget");
+    write(&debugger, FORGETFUL);
+    fs::set_permissions(&debugger, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::remove_file(&forget).ok();
+    let file = debugged.file("lost_update");
+    let command =
+        debugged.command(&format!("debug --dap --debugger {} {}", debugger.display(), file.display()));
+    let mut session = Client::launch(command, json!({}), &[]);
+    for (event, text) in [(load, "let before = self.value.load"), (panic, "assert_eq!(total, 2)")] {
+        fs::write(&forget, "").unwrap();
+        let begin = Instant::now();
+        session.go_to(event).stands_at(text);
+        assert!(!forget.exists(), "a stop was kept");
+        assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+        assert_eq!(session.position["event"], json!(event));
+    }
+    // The session goes on as if nothing had been.
+    session.go_to(load).step("next").stands_at("let after = before + 1");
+    session.step("stepBack").stands_at("let before = self.value.load");
+}
+
 /// A gdb that speaks the protocol: the one that `RADDLE_TEST_GDB` names, or the one that is installed.
 fn gdb() -> Option<PathBuf> {
     let named = std::env::var_os("RADDLE_TEST_GDB").map(PathBuf::from);

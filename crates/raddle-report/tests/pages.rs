@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use raddle_report::Failure;
-use raddle_report::failure::Order;
+use raddle_report::failure::{Kind, Order, Switch};
 use raddle_report::html::{Sources, write};
 use raddle_report::query::answer::{Accesses, HowMissed, Link};
 use raddle_report::query::{Answer, Index, Question};
@@ -99,6 +99,11 @@ fn pages_of_samples() {
         publish(name, failure.clone());
         publish_answers(name, &failure);
     }
+    let mut spins = samples::lost_update();
+    (spins.kind, spins.message) = (Kind::NotObstructionFree, "`inc()` of T1 spins".to_owned());
+    let switch = spins.trace.events.iter_mut().find(|event| event.switch == Some(Switch::Preempted)).unwrap();
+    switch.switch = Some(Switch::Spinning);
+    publish("spins", spins);
     let mut bare = objects::queue();
     (bare.objects, bare.nearest_pass, bare.point_of_no_return) = (None, None, None);
     bare.trace.events.iter_mut().for_each(|event| event.changes.clear());

@@ -174,6 +174,27 @@ fn the_taking_of_an_awaited_lock_is_shown() {
     assert!(page.contains("(2 events, nothing shared)"), "{page}");
 }
 
+/// Locks of the same name are told apart wherever they are named.
+#[test]
+fn locks_of_the_same_name_have_numbers() {
+    let fork = |address| Location { name: Some("fork".to_owned()), address, size: 4 };
+    let locked = |address| samples::cas(fork(address), Order::Acquire, 0, 1, 0);
+    let failure = samples::Sample::new("philosophers", Kind::Deadlock, "two threads wait")
+        .thread(None, ThreadEnd::Finished)
+        .locking(None, fork(0x7040), 2, "eat tests/eat.rs:5")
+        .locking(None, fork(0x7000), 1, "eat tests/eat.rs:5")
+        .event(1, "eat tests/eat.rs:4", locked(0x7000))
+        .event(2, "eat tests/eat.rs:4", locked(0x7040))
+        .after(Switch::Preempted, 1, "eat tests/eat.rs:5", samples::wait(fork(0x7040), 2))
+        .after(Switch::Blocked, 2, "eat tests/eat.rs:5", samples::wait(fork(0x7000), 2))
+        .done();
+    let page = page(&failure, WIDE);
+    assert!(page.contains("waits for mutex `fork'2`, held by T2"), "{page}");
+    assert!(page.contains("waits for mutex `fork`, held by T1"), "{page}");
+    assert!(page.contains("T1 → mutex `fork'2` → T2 → mutex `fork` → T1"), "{page}");
+    assert!(page.contains("switch to T2: T1 waits for mutex `fork'2`"), "{page}");
+}
+
 /// Location 3 exists, but no row shows it.
 #[test]
 fn a_message_with_a_number_adds_nothing_to_the_legend() {

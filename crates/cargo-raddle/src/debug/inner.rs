@@ -8,7 +8,7 @@ use std::io::BufRead;
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -148,6 +148,24 @@ impl Inner {
             }
         }
         Err(Error::usage("the debugger has ended"))
+    }
+
+    /// Sends a request and waits for its answer for a while. None if there is none, or if the debugger refuses.
+    pub(crate) fn ask_within(&mut self, limit: Duration, command: &str, arguments: &Value) -> Option<Value> {
+        let seq = self.send(command, arguments);
+        let end = Instant::now() + limit;
+        while !self.is_gone {
+            match self.messages.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(message) => {
+                    if let Some(answer) = self.take_in(message, Some(seq)) {
+                        return (answer["success"] == json!(true)).then(|| answer["body"].clone());
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => self.is_gone = true,
+                Err(RecvTimeoutError::Timeout) => return None,
+            }
+        }
+        None
     }
 
     /// Runs a command of the debugger's own console.

@@ -37,6 +37,8 @@ pub(crate) struct Session {
     pub(super) here: Option<Stop>,
     /// The breakpoint at a place that time travel waits for.
     pub(super) awaited: Option<i64>,
+    /// While time travel moves the program: how far it was before (see [`Table::progress`]).
+    pub(super) travels_from: Option<(u64, u64)>,
     /// Whether the debugger takes breakpoints before it has heard of the program. The editor is told when it has.
     is_early: bool,
     is_over: bool,
@@ -55,6 +57,13 @@ pub(crate) struct Stop {
 
 /// A line for people and the place that the program stands at, for editors that show both.
 const POSITION: &str = "raddle/position";
+
+/// How long the debugger may be silent on the way to a place before the table is asked, and before it is given up.
+const SILENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much later than the answer to a question a report may come that was made before.
+const LATE: Duration = Duration::from_millis(200);
 
 /// How many threads are looked at to find one that is left.
 const MOST_LEFT: u32 = 500;
@@ -83,6 +92,7 @@ impl Session {
             first: None,
             here: None,
             awaited: None,
+            travels_from: None,
             is_early: false,
             is_over: false,
         })
@@ -260,13 +270,13 @@ impl Session {
     }
 
     /// Waits until the program stops. Meanwhile the editor can interrupt it and set breakpoints.
+    ///
+    /// While time travel moves the program, which takes milliseconds, the debugger is not trusted to report each stop. If it is
+    /// silent although the table says that the program has moved on and stands still, it stands there; if it is silent for
+    /// very long, the debugger is ended.
     pub(super) fn wait_for_stop(&mut self) -> Result<Stop> {
-        self.wait_for_stop_within(Duration::MAX)
-    }
-
-    /// The same, as long as nothing is silent for longer than a limit: then the debugger is ended.
-    pub(super) fn wait_for_stop_within(&mut self, limit: Duration) -> Result<Stop> {
         let mut waiting = Vec::new();
+        let mut silent = Duration::ZERO;
         let stop = loop {
             if let Some(stop) = self.deliver() {
                 break Ok(stop);
@@ -291,19 +301,45 @@ impl Session {
                     waiting.insert(0, gone);
                     break Err(Error::usage("the session is over"));
                 }
-                None if limit == Duration::MAX => drop(self.inner.receive(None)),
-                None => {
-                    if !self.inner.receive_within(limit) {
-                        self.inner.end();
-                        self.inner.is_gone = true;
+                None => match self.travels_from {
+                    None => drop(self.inner.receive(None)),
+                    Some(_) if self.inner.receive_within(SILENCE) => silent = Duration::ZERO,
+                    Some(before) => {
+                        silent += SILENCE;
+                        let standing = self.table.standing();
+                        if standing != Standing::Elsewhere
+                            && self.table.progress() != before
+                            && let Some(stop) = self.unreported(standing)
+                        {
+                            break Ok(stop);
+                        }
+                        if silent >= PATIENCE {
+                            self.inner.end();
+                            self.inner.is_gone = true;
+                        }
                     }
-                }
+                },
             }
         };
         for message in waiting.into_iter().rev() {
             self.inner.from_editor.push_front(message);
         }
         stop
+    }
+
+    /// The stop that the table tells of, and the debugger does not; none if the debugger holds that the program runs.
+    fn unreported(&mut self, standing: Standing) -> Option<Stop> {
+        let running = self.table.running().map(|running| FIRST_THREAD + i64::from(running));
+        let thread = running.or(self.here.as_ref().map(|here| here.thread)).unwrap_or_default();
+        let top = json!({"threadId": thread, "startFrame": 0, "levels": 1});
+        let stack = self.inner.ask_within(SILENCE, "stackTrace", &top)?;
+        if stack["stackFrames"].as_array().is_none_or(Vec::is_empty) {
+            return None;
+        }
+        // A report that is only late would be taken for that of the next stop.
+        while self.inner.receive_within(LATE) {}
+        self.inner.arrived.retain(|arrived| !is_event(arrived, "stopped"));
+        Some(Stop { thread, reason: "breakpoint".to_owned(), standing, watched: None })
     }
 
     /// Hands what the debugger has said to the editor. Returns a stop.

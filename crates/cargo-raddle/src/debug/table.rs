@@ -70,6 +70,11 @@ impl Table {
         self.set(3, 1);
     }
 
+    /// How far the test has come: the number of executions that were begun, and of events of the last one.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.get(4), self.made())
+    }
+
     /// The number of events of the execution so far.
     pub(crate) fn made(&self) -> u64 {
         self.get(5)

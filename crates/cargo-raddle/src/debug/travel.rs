@@ -7,8 +7,6 @@
 //! Lines have no numbers in an execution, events have. So a place between events is found again from the last event of its thread:
 //! by stepping from there until the place is reached.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::adapter::{FIRST_THREAD, Kind, number_of_breakpoint};
@@ -16,9 +14,6 @@ use super::frames;
 use super::session::{Session, Stop, virtual_thread};
 use super::table::Standing;
 use crate::error::{Error, Result};
-
-/// How long the debugger may be silent on the way to an event, which takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most lines that are gone through to find the one before.
 const MOST_STEPS: usize = 200;
@@ -131,12 +126,14 @@ impl Session {
             return self.go_to(earlier);
         };
         let place = self.place(&here)?;
-        self.switch_breakpoints(false);
-        let path = self.path_before(anchor, &place);
-        self.await_nothing();
-        let stop = path.and_then(|path| self.walk(anchor, here.thread, &path));
-        self.switch_breakpoints(true);
-        stop
+        self.travelling(|session| {
+            session.switch_breakpoints(false);
+            let path = session.path_before(anchor, &place);
+            session.await_nothing();
+            let stop = path.and_then(|path| session.walk(anchor, here.thread, &path));
+            session.switch_breakpoints(true);
+            stop
+        })
     }
 
     /// Goes back to the last breakpoint before this place; to the first event, if there is none.
@@ -145,14 +142,36 @@ impl Session {
         let first = self.target.as_ref().map_or(0, |target| target.events.first());
         let place = self.place(&here)?;
         let at_breakpoint = here.standing == Standing::Elsewhere && here.reason.contains("breakpoint");
-        let passed = self.stops_before(&place, at_breakpoint, usize::MAX)?.0;
-        if passed == 0 {
-            self.await_nothing();
-            return self.go_to(first);
+        self.travelling(|session| {
+            let passed = session.stops_before(&place, at_breakpoint, usize::MAX)?.0;
+            if passed == 0 {
+                session.await_nothing();
+                return session.go_to(first);
+            }
+            let stop = session.stops_before(&place, at_breakpoint, passed)?.1;
+            session.await_nothing();
+            Ok(stop)
+        })
+    }
+
+    /// Moves the program without trust in the debugger: see [`Session::wait_for_stop`]. If it was ended because it said nothing for
+    /// long, the way is gone once more, with a new one.
+    fn travelling<T>(&mut self, go: impl Fn(&mut Session) -> Result<T>) -> Result<T> {
+        let outer = self.travels_from.replace(self.table.progress());
+        let was_gone = self.inner.is_gone;
+        let mut arrived = go(self);
+        if arrived.is_err() && !was_gone && self.inner.is_gone {
+            arrived = go(self);
         }
-        let stop = self.stops_before(&place, at_breakpoint, passed)?.1;
-        self.await_nothing();
-        Ok(stop)
+        self.travels_from = outer;
+        arrived
+    }
+
+    /// Notes how far the program is before it moves.
+    fn departs(&mut self) {
+        if self.travels_from.is_some() {
+            self.travels_from = Some(self.table.progress());
+        }
     }
 
     /// Runs from the beginning past breakpoints, until so many were passed or the place is reached. Returns their number and
@@ -248,10 +267,7 @@ impl Session {
     /// Runs to an event, from here or from the beginning. If the program has ended, it is started again, and so it is if the debugger says
     /// nothing for long: a stop was lost.
     fn run_to(&mut self, event: usize) -> Result<Stop> {
-        let was_gone = self.inner.is_gone;
-        let stop = self.try_to_run_to(event);
-        let is_lost = stop.is_err() && !was_gone && self.inner.is_gone;
-        if is_lost { self.try_to_run_to(event) } else { stop }
+        self.travelling(|session| session.try_to_run_to(event))
     }
 
     fn try_to_run_to(&mut self, event: usize) -> Result<Stop> {
@@ -263,6 +279,7 @@ impl Session {
             self.relaunch()?;
             self.switch_breakpoints(false);
             self.table.stop_at(thread, number);
+            self.departs();
             self.inner.send("configurationDone", &json!({}));
         } else {
             if self.table.made_by(thread) > number || self.table.standing() == Standing::End {
@@ -270,20 +287,23 @@ impl Session {
             }
             self.table.stop_at(thread, number);
             let running = self.here.as_ref().map_or(0, |here| here.thread);
+            self.departs();
             self.inner.ask("continue", &json!({"threadId": running}))?;
         }
-        let stop = self.wait_for_stop_within(PATIENCE);
+        let stop = self.wait_for_stop();
         self.table.stop_nowhere();
         stop
     }
 
     /// Lets a thread run, and waits for the stop.
     fn run(&mut self, command: &str, thread: i64) -> Result<Stop> {
+        self.departs();
         self.inner.ask(command, &json!({"threadId": thread}))?;
         let mut stop = self.wait_for_stop()?;
         // LLDB goes on with a step that was interrupted; gdb forgets it.
         let goes_on = command == "continue" || self.inner.debugger.kind == Kind::Lldb;
         while goes_on && self.is_raddles_write(&stop)? {
+            self.departs();
             self.inner.ask("continue", &json!({"threadId": stop.thread}))?;
             stop = self.wait_for_stop()?;
         }
@@ -327,6 +347,7 @@ impl Session {
     /// Runs until a frame has returned.
     fn finish(&mut self, frame: &Value) -> Result<Stop> {
         let number = frame["id"].as_i64().unwrap_or_default();
+        self.departs();
         for command in self.inner.debugger.finish(number) {
             self.inner.console(&command, Some(number))?;
         }

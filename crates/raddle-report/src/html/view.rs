@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::sources::Sources;
-use crate::failure::{Failure, Kind, Thread, ThreadEnd, WaitingFor};
+use crate::failure::{Failure, Kind, Thread, ThreadEnd};
 use crate::graph::Graph;
 use crate::narrative::calls::{Calls, Lines, calls, short};
 use crate::narrative::explanation::{ExplainedWalk, Explanation, explanation};
@@ -132,19 +132,20 @@ pub(super) fn class(failure: &Failure) -> &'static str {
 impl<'a> View<'a> {
     pub(super) fn of(failure: &Failure, sources: &'a Sources) -> View<'a> {
         let lines = Lines::of(&failure.trace);
+        let locations = Locations::of(failure);
+        let naming = Naming::of(&locations);
         let thread = |(number, thread): (usize, &Thread)| {
             let number = number as u32;
             let is_unfinished = !matches!(thread.end, ThreadEnd::Finished | ThreadEnd::Panicked);
             ThreadView {
                 tag: words::tag(number),
                 name: words::full_name(failure, number),
-                state: ending::state(failure, number, &thread.end),
+                state: ending::state(failure, number, &thread.end, &naming),
                 position: is_unfinished
                     .then(|| ending::position(failure, number, &thread.end, &lines))
                     .flatten(),
             }
         };
-        let cycle = ending::wait_cycle(failure).unwrap_or_default();
         let steps = failure
             .fault
             .iter()
@@ -161,10 +162,7 @@ impl<'a> View<'a> {
             scene: ending::scene(failure),
             threads: failure.threads.iter().enumerate().map(thread).collect(),
             trace: TraceView::of(failure, &lines),
-            wait_cycle: cycle
-                .into_iter()
-                .map(|(thread, _)| (thread, awaited_lock(failure, thread)))
-                .collect(),
+            wait_cycle: ending::wait_cycle(failure, &naming).unwrap_or_default(),
             fault_steps: steps.collect(),
             is_interleaving,
             walks,
@@ -220,21 +218,6 @@ impl TraceView {
             synchronises: Graph::as_recorded(failure).nodes.into_iter().map(|node| node.sw).collect(),
             rows: row_views(failure, &locations),
         }
-    }
-}
-
-/// The lock that a thread waits for, by the name that it has in the trace; none for a thread that joins another one.
-fn awaited_lock(failure: &Failure, thread: u32) -> Option<String> {
-    let ThreadEnd::Waiting { on, awaited, .. } = &failure.threads.get(thread as usize)?.end else {
-        return None;
-    };
-    match awaited {
-        Some(WaitingFor::Thread(_)) => None,
-        Some(WaitingFor::Primitive { kind, place }) => {
-            let locations = Locations::of(failure);
-            Some(format!("{kind} {}", Naming::of(&locations).name(place)))
-        }
-        _ => Some(on.clone()),
     }
 }
 

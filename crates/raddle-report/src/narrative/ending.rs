@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::calls::{Lines, calls, short};
+use super::locations::Naming;
 use super::words;
 use crate::failure::{Action, Did, Event, Failure, Fault, FaultStep, Kind, ThreadEnd, Trace, WaitingFor};
 
@@ -69,18 +70,21 @@ fn source_line(trace: &Trace, mut at: Option<u32>) -> Option<String> {
 }
 
 /// The state of a thread in words.
-pub(crate) fn state(failure: &Failure, thread: u32, end: &ThreadEnd) -> String {
+pub(crate) fn state(failure: &Failure, thread: u32, end: &ThreadEnd, naming: &Naming<'_>) -> String {
+    let target = |on: &str, awaited: &Option<WaitingFor>| words::target(on, awaited.as_ref(), naming);
     match end {
         ThreadEnd::Waiting { awaited: Some(WaitingFor::Thread(other)), .. } => {
             format!("waits for {} to end", words::tag(*other))
         }
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } if *holder == thread => {
-            format!("waits for {on}, which it holds itself")
+        ThreadEnd::Waiting { on, awaited, held_by: Some(holder), .. } if *holder == thread => {
+            format!("waits for {}, which it holds itself", target(on, awaited))
         }
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => {
-            format!("waits for {on}, held by {}", words::tag(*holder))
+        ThreadEnd::Waiting { on, awaited, held_by: Some(holder), .. } => {
+            format!("waits for {}, held by {}", target(on, awaited), words::tag(*holder))
         }
-        ThreadEnd::Waiting { on, held_by: None, .. } => format!("waits for {on}"),
+        ThreadEnd::Waiting { on, awaited, held_by: None, .. } => {
+            format!("waits for {}", target(on, awaited))
+        }
         ThreadEnd::Runnable if failure.kind == Kind::ThreadLeak => {
             "was still running when the test had returned".to_owned()
         }
@@ -105,10 +109,12 @@ pub(crate) fn position(failure: &Failure, thread: u32, end: &ThreadEnd, lines: &
 }
 
 /// A cycle of the wait-for graph: threads that wait for each other, each with the lock that it waits for; none for a join.
-pub(crate) fn wait_cycle(failure: &Failure) -> Option<Vec<(u32, Option<&str>)>> {
+pub(crate) fn wait_cycle(failure: &Failure, naming: &Naming<'_>) -> Option<Vec<(u32, Option<String>)>> {
     let next = |thread: u32| match &failure.threads.get(thread as usize)?.end {
         ThreadEnd::Waiting { awaited: Some(WaitingFor::Thread(other)), .. } => Some((None, *other)),
-        ThreadEnd::Waiting { on, held_by: Some(holder), .. } => Some((Some(on.as_str()), *holder)),
+        ThreadEnd::Waiting { on, awaited, held_by: Some(holder), .. } => {
+            Some((Some(words::target(on, awaited.as_ref(), naming)), *holder))
+        }
         _ => None,
     };
     (0..failure.threads.len() as u32).find_map(|start| {

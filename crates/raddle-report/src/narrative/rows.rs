@@ -342,9 +342,11 @@ impl Builder<'_> {
                 let lines = Lines::of(&self.failure.trace);
                 calls(&self.failure.trace, Some(at), &lines).line
             });
-            let text = format!("waits for {}", words::target(on, awaited.as_ref()));
+            let text = Phrase::of(self.locations, |naming| {
+                format!("waits for {}", words::target(on, awaited.as_ref(), naming))
+            });
             let end = self.failure.trace.events.len();
-            self.push(RowKind::Event, thread as u32, 0, text.into(), line, end..end);
+            self.push(RowKind::Event, thread as u32, 0, text, line, end..end);
         }
     }
 

@@ -167,7 +167,9 @@ pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> Strin
     let last = events[at..].iter().all(|event| event.thread != before.thread);
     let end = failure.threads.get(before.thread as usize).map(|thread| &thread.end);
     let awaited = match (end, reason, &before.action) {
-        (Some(ThreadEnd::Waiting { on, awaited, .. }), _, _) if last => Some(target(on, awaited.as_ref())),
+        (Some(ThreadEnd::Waiting { on, awaited, .. }), _, _) if last => {
+            Some(target(on, awaited.as_ref(), naming))
+        }
         (_, Switch::Blocked, Action::Wait { place, .. }) => Some(naming.name(place)),
         (_, Switch::Joining, _) => events[at..].iter().find_map(|event| match event.action {
             Action::Join { thread } if event.thread == before.thread => Some(tag(thread)),
@@ -188,10 +190,15 @@ pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> Strin
     format!("{to}: {from} {why}")
 }
 
-/// The target of a wait in words; a thread by its short name.
-pub(crate) fn target(on: &str, awaited: Option<&WaitingFor>) -> String {
-    match awaited {
-        Some(WaitingFor::Thread(thread)) => tag(*thread),
+/// The target of a wait in words; a thread by its short name, and one of several locations of the same name with its number.
+pub(crate) fn target(on: &str, awaited: Option<&WaitingFor>, naming: &Naming<'_>) -> String {
+    if let Some(WaitingFor::Thread(thread)) = awaited {
+        return tag(*thread);
+    }
+    let name = awaited.and_then(WaitingFor::place).map(|place| naming.name(place));
+    let number = name.as_deref().and_then(|name| name.rsplit_once('\'')).map(|(_, number)| number);
+    match (number.filter(|number| number.parse::<usize>().is_ok()), on.strip_suffix('`')) {
+        (Some(number), Some(on)) => format!("{on}'{number}`"),
         _ => on.to_owned(),
     }
 }

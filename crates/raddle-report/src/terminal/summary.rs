@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::failure::{Certainty, Failure, Kind, ThreadEnd};
 use crate::narrative::calls::Lines;
+use crate::narrative::locations::{Locations, Naming};
 use crate::narrative::{ending, words};
 use crate::page::{Line, Page, Paint};
 
@@ -44,8 +45,12 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
         return;
     }
     page.blank();
-    let texts: Vec<_> =
-        unfinished.iter().map(|&(thread, end)| (thread, ending::state(failure, thread, end))).collect();
+    let locations = Locations::of(failure);
+    let naming = Naming::of(&locations);
+    let texts: Vec<_> = unfinished
+        .iter()
+        .map(|&(thread, end)| (thread, ending::state(failure, thread, end, &naming)))
+        .collect();
     let name = texts.iter().map(|(thread, _)| words::full_name(failure, *thread).len()).max().unwrap_or(0);
     let stands: Vec<_> =
         unfinished.iter().map(|&(thread, end)| ending::position(failure, thread, end, &lines)).collect();
@@ -66,7 +71,7 @@ pub(super) fn threads(failure: &Failure, page: &mut Page) {
         }
         page.wrapped(2, name + 2, line);
     }
-    if let Some(cycle) = ending::wait_cycle(failure) {
+    if let Some(cycle) = ending::wait_cycle(failure, &naming) {
         let arrow = page.style.glyphs().arrow;
         let mut line = Line::of(Paint::Bold, "cycle: ");
         for (thread, lock) in &cycle {

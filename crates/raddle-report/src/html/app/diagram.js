@@ -6,11 +6,11 @@ const CHAR = 6.7;
 const NODE_MIN = 92;
 const NODE_MAX = 210;
 
-const diagram = { nodes: [], svg: null, world: null, edges: null, scale: 1, x: 0, y: 0, isText: false, bounds: null, touched: -1, size: null };
+const diagram = { nodes: [], box: null, world: null, edges: null, scale: 1, x: 0, y: 0, isText: false, bounds: null, touched: -1, size: null };
 
 function startDiagram() {
   if (!objects || objects.list.length === 0) return;
-  const nodes = objects.list.map((object, number) => ({ number, object, ...sizeOf(object, number), shown: null, x: 0, y: 0 }));
+  const nodes = objects.list.map((object, number) => ({ number, object, ...sizeOf(object, number), shown: null, look: null, arrowKey: "", x: 0, y: 0 }));
   const seen = new Set();
   const edges = [];
   versions.forEach((list, from) => list.forEach((version) => eachPointer(version.value, ({ object: to }) => {
@@ -33,10 +33,11 @@ function startDiagram() {
     boxes.append(node.element);
     diagram.edges.append(node.arrows);
   }
-  diagram.world = s("g", {}, boxes, diagram.edges);
-  diagram.svg = s("svg", { class: "diagram", role: "img", "aria-label": "The objects at the current event", tabindex: 0 }, diagram.world);
+  // The view moves by a transform of the whole drawing: that of a group inside would lay out every text again.
+  diagram.world = s("svg", { class: "world", width: diagram.bounds[0], height: diagram.bounds[1] }, boxes, diagram.edges);
+  diagram.box = h("div", { class: "diagram", role: "img", "aria-label": "The objects at the current event", tabindex: 0 }, diagram.world);
   diagram.text = h("div", { class: "state-text", hidden: true });
-  $("#state .body").append(diagram.svg, diagram.text);
+  $("#state .body").append(diagram.box, diagram.text);
   controlDiagram();
 }
 
@@ -63,7 +64,8 @@ function eachPointer(value, visit) {
 
 /** Draws the state after the current event. */
 function drawState() {
-  if (!diagram.svg) return;
+  // A panel behind another one is drawn when it comes to the front.
+  if (!diagram.box || !isInSight("state")) return;
   const { place } = accesses[current];
   diagram.touched = place ? objectAt(place.address, current) : -1;
   const changed = [...new Set((events[current].changes || []).map((change) => change.object))].filter((object) => diagram.nodes[object]);
@@ -74,18 +76,19 @@ function drawState() {
   if (diagram.isText) drawStateText();
 }
 
-/** The distance around the panel within which nodes are drawn, so that arrows from outside are there. */
+/** The distance around the panel within which nodes are drawn, so that arrows from outside are there; they can wait while time runs. */
 const OUTSIDE = 260;
 
-/** Brings the nodes in sight in line with the current event; the others are hidden, whatever their state. */
+/** Brings the nodes in sight in line with the current event. The others have no elements: the browser would paint them all the same. */
 function drawNodes() {
   const [width, height] = diagram.size || [1200, 800];
-  const [left, top] = [(-diagram.x - OUTSIDE) / diagram.scale, (-diagram.y - OUTSIDE) / diagram.scale];
-  const [right, bottom] = [(width - diagram.x + OUTSIDE) / diagram.scale, (height - diagram.y + OUTSIDE) / diagram.scale];
+  const outside = isRunning ? 0 : OUTSIDE;
+  const [left, top] = [(-diagram.x - outside) / diagram.scale, (-diagram.y - outside) / diagram.scale];
+  const [right, bottom] = [(width - diagram.x + outside) / diagram.scale, (height - diagram.y + outside) / diagram.scale];
   for (const node of diagram.nodes) {
     const inSight = node.x < right && node.x + node.width > left && node.y < bottom && node.y + node.height > top;
     if (!inSight) {
-      if (node.shown !== null) { node.shown = null; node.element.replaceChildren(); node.arrows.replaceChildren(); }
+      if (node.shown !== null) clearNode(node);
       continue;
     }
     const version = versionAt(node.number, current);
@@ -107,50 +110,99 @@ function danglingKey(number, version) {
   return key;
 }
 
+function clearNode(node) {
+  node.shown = null;
+  node.look = null;
+  node.arrowKey = "";
+  node.element.replaceChildren();
+  node.arrows.replaceChildren();
+}
+
+/** Draws a node. Elements stay as long as the node has the same lines; a step changes few of their texts. */
 function drawNode(node, version, { freed, isNew, isTouched }) {
   const { element, object } = node;
-  element.classList.toggle("absent", version < 0);
-  element.classList.toggle("freed", freed);
-  element.classList.toggle("changed", isNew);
-  if (version < 0) { element.replaceChildren(); node.arrows.replaceChildren(); return; }
+  element.setAttribute("class", `node${version < 0 ? " absent" : ""}${freed ? " freed" : ""}${isNew ? " changed" : ""}`);
+  if (version < 0) { clearNode(node); node.shown = "absent"; return; }
   const { value, paths } = versions[node.number][version];
   const old = isNew && version > 0 ? versions[node.number][version - 1].value : null;
   const lines = linesOf(value);
-  const height = HEAD + lines.length * LINE + 6;
-  const thread = events[current].thread;
+  const look = lines.map((line) => `${line.label} ${line.depth}`).join("|");
+  if (node.look !== look) { node.look = look; makeNode(node, lines); }
+  markNode(node, { freed, isTouched, height: HEAD + lines.length * LINE + 6 });
+  const arrows = [];
+  let arrowKey = "";
+  lines.forEach((line, at) => {
+    const changed = isNew && paths.some((path) => path.every((step, depth) => line.path[depth] === step) && path.length <= line.path.length);
+    const before = changed && old ? partAt(old, line.path) : null;
+    const was = before && brief(before) !== line.text ? `, was ${brief(before)}` : "";
+    fillLine(node.lines[at], object, line, changed, was);
+    const { pointer } = line;
+    if (!pointer || pointer.object === undefined || !diagram.nodes[pointer.object]) return;
+    arrowKey += `${at} ${pointer.object} ${pointer.tag} ${pointer.dangling || isFreed(pointer.object, current)} ${changed}|`;
+    arrows.push([HEAD + at * LINE + LINE / 2 + 1, pointer, changed]);
+  });
+  if (node.arrowKey === arrowKey) return;
+  node.arrowKey = arrowKey;
+  node.arrows.replaceChildren(...arrows.flatMap(([y, pointer, changed]) => arrowTo(node, y, pointer, changed)));
+}
+
+/** Makes the elements of a node, and those of its lines without their values. */
+function makeNode(node, lines) {
+  const { element, object } = node;
   const parts = [
-    s("rect", { class: "box", width: node.width, height, rx: 7 }),
+    s("rect", { class: "box", width: node.width, height: HEAD + lines.length * LINE + 6, rx: 7 }),
     s("path", { class: "cap", d: `M 0 ${HEAD} V 7 a 7 7 0 0 1 7 -7 H ${node.width - 7} a 7 7 0 0 1 7 7 V ${HEAD} z` }),
     s("text", { class: "name", x: 9, y: 15 }, object.name),
   ];
   if (object.of === undefined) parts.push(s("title", {}, `${object.type}, ${object.size} bytes at 0x${object.address.toString(16)}`));
   if (node.root) parts.push(s("text", { class: "root", x: 2, y: -8 }, `${node.root} ▾`));
-  if (freed) parts.push(s("text", { class: "gone", x: node.width - 8, y: 15, "text-anchor": "end" }, "freed"));
-  if (isTouched) {
-    parts.unshift(s("rect", { class: `touch ${threadClass(thread)}`, x: -4, y: -4, width: node.width + 8, height: height + 8, rx: 10 }));
-    parts.push(s("text", { class: `toucher ${threadClass(thread)}`, x: node.width - (freed ? 48 : 8), y: 15, "text-anchor": "end" }, `${shape(thread)} T${thread}`));
-  }
-  const arrows = [];
-  lines.forEach((line, at) => {
+  node.lines = lines.map((line, at) => {
     const y = HEAD + at * LINE;
-    const changed = isNew && paths.some((path) => path.every((step, depth) => line.path[depth] === step) && path.length <= line.path.length);
-    const before = changed && old ? partAt(old, line.path) : null;
-    const room = Math.floor((node.width - 18 - line.depth * 10) / CHAR) - (line.label ? line.label.length + 2 : 0);
-    const text = line.text.length > room ? `${line.text.slice(0, Math.max(room - 1, 1))}…` : line.text;
-    const group = s("g", {
-      class: `line${changed ? " new" : ""}`, tabindex: 0, role: "button", "aria-label": `${object.name} ${line.label}: ${line.text}. Ask for its history.`,
-      on: { click: () => askHistory(node.number, line.path), keydown: onEnter(() => askHistory(node.number, line.path)) },
-    }, s("rect", { class: "hit", x: 3, y: y + 1.5, width: node.width - 6, height: LINE - 1, rx: 4 }),
-    s("text", { x: 9 + line.depth * 10, y: y + 13.5 },
-      line.label ? s("tspan", { class: "label" }, `${line.label}: `) : "", s("tspan", { class: "value" }, text)));
-    const was = before && brief(before) !== line.text ? `was ${brief(before)}` : "";
-    group.append(s("title", {}, `${line.label ? `${line.label}: ` : ""}${line.text}${was && `, ${was}`}`));
-    parts.push(group);
-    const { pointer } = line;
-    if (pointer && pointer.object !== undefined && diagram.nodes[pointer.object]) arrows.push(arrowTo(node, y + LINE / 2 + 1, pointer, changed));
+    const made = { line, value: document.createTextNode(""), title: document.createTextNode(""), look: "line", said: "" };
+    const ask = () => askHistory(node.number, made.line.path);
+    made.group = s("g", { class: "line", tabindex: 0, role: "button", on: { click: ask, keydown: onEnter(ask) } },
+      s("rect", { class: "hit", x: 3, y: y + 1.5, width: node.width - 6, height: LINE - 1, rx: 4 }),
+      s("text", { x: 9 + line.depth * 10, y: y + 13.5 },
+        line.label ? s("tspan", { class: "label" }, `${line.label}: `) : "", s("tspan", { class: "value" }, made.value)),
+      s("title", {}, made.title));
+    made.room = Math.floor((node.width - 18 - line.depth * 10) / CHAR) - (line.label ? line.label.length + 2 : 0);
+    return made;
   });
-  element.replaceChildren(...parts);
-  node.arrows.replaceChildren(...arrows.flat());
+  node.marks = [];
+  node.markKey = "";
+  element.replaceChildren(...parts, ...node.lines.map((line) => line.group));
+}
+
+/** Brings a line of a node up to date. */
+function fillLine(made, object, line, changed, was) {
+  made.line = line;
+  const said = `${line.text}${was}`;
+  if (made.said !== said) {
+    made.said = said;
+    setText(made.value, line.text.length > made.room ? `${line.text.slice(0, Math.max(made.room - 1, 1))}…` : line.text);
+    setText(made.title, `${line.label ? `${line.label}: ` : ""}${said}`);
+    made.group.setAttribute("aria-label", `${object.name} ${line.label}: ${line.text}. Ask for its history.`);
+  }
+  const look = changed ? "line new" : "line";
+  if (made.look !== look) { made.look = look; made.group.setAttribute("class", look); }
+}
+
+/** Marks a node that is freed, or that the current event accesses. */
+function markNode(node, { freed, isTouched, height }) {
+  const thread = events[current].thread;
+  const key = `${freed} ${isTouched && thread} ${height}`;
+  if (node.markKey === key) return;
+  node.markKey = key;
+  for (const mark of node.marks) mark.remove();
+  node.marks = [];
+  if (freed) node.marks.push(s("text", { class: "gone", x: node.width - 8, y: 15, "text-anchor": "end" }, "freed"));
+  if (isTouched) node.marks.push(s("text", { class: `toucher ${threadClass(thread)}`, x: node.width - (freed ? 48 : 8), y: 15, "text-anchor": "end" }, `${shape(thread)} T${thread}`));
+  node.element.append(...node.marks);
+  if (isTouched) {
+    const frame = s("rect", { class: `touch ${threadClass(thread)}`, x: -4, y: -4, width: node.width + 8, height: height + 8, rx: 10 });
+    node.marks.push(frame);
+    node.element.prepend(frame);
+  }
 }
 
 function partAt(value, path) {
@@ -199,8 +251,12 @@ function detourOf(left, right, y1, y2) {
 const onEnter = (run) => (key) => { if (key.key === "Enter" || key.key === " ") { key.preventDefault(); key.stopPropagation(); run(); } };
 
 function applyView() {
-  diagram.world.setAttribute("transform", `translate(${diagram.x} ${diagram.y}) scale(${diagram.scale})`);
+  placeWorld();
   redrawNodes();
+}
+
+function placeWorld() {
+  diagram.world.style.transform = `translate(${diagram.x}px, ${diagram.y}px) scale(${diagram.scale})`;
 }
 
 function fitDiagram() {
@@ -213,7 +269,7 @@ function fitDiagram() {
   applyView();
 }
 
-/** Moves the view so that a node is in sight. */
+/** Moves the view so that a node is in sight. The nodes are drawn by the caller. */
 function reveal(node) {
   if (!diagram.size) return;
   const [width, height] = diagram.size;
@@ -222,7 +278,7 @@ function reveal(node) {
   let [dx, dy] = [0, 0];
   if (left < 6) dx = 40 - left; else if (right > width - 6) dx = width - 40 - right;
   if (top < 6) dy = 30 - top; else if (bottom > height - 6) dy = height - 20 - bottom;
-  if (dx || dy) { diagram.x += dx; diagram.y += dy; applyView(); }
+  if (dx || dy) { diagram.x += dx; diagram.y += dy; placeWorld(); }
 }
 
 function zoom(factor, cx, cy) {
@@ -236,16 +292,16 @@ function zoom(factor, cx, cy) {
 }
 
 function controlDiagram() {
-  const { svg } = diagram;
+  const { box } = diagram;
   let drag = null;
-  svg.addEventListener("pointerdown", (down) => { if (!down.target.closest(".line")) { drag = [down.clientX - diagram.x, down.clientY - diagram.y]; svg.setPointerCapture(down.pointerId); } });
-  svg.addEventListener("pointermove", (move) => { if (drag) { diagram.x = move.clientX - drag[0]; diagram.y = move.clientY - drag[1]; applyView(); } });
-  svg.addEventListener("pointerup", () => { drag = null; });
-  svg.addEventListener("wheel", (wheel) => {
+  box.addEventListener("pointerdown", (down) => { if (!down.target.closest(".line")) { drag = [down.clientX - diagram.x, down.clientY - diagram.y]; box.setPointerCapture(down.pointerId); } });
+  box.addEventListener("pointermove", (move) => { if (drag) { diagram.x = move.clientX - drag[0]; diagram.y = move.clientY - drag[1]; applyView(); } });
+  box.addEventListener("pointerup", () => { drag = null; });
+  box.addEventListener("wheel", (wheel) => {
     if (!wheel.ctrlKey && !wheel.metaKey) return;
     wheel.preventDefault();
-    const box = svg.getBoundingClientRect();
-    zoom(Math.exp(-wheel.deltaY / 300), wheel.clientX - box.left, wheel.clientY - box.top);
+    const place = box.getBoundingClientRect();
+    zoom(Math.exp(-wheel.deltaY / 300), wheel.clientX - place.left, wheel.clientY - place.top);
   }, { passive: false });
   $("#zoom-in").addEventListener("click", () => zoom(1.25));
   $("#zoom-out").addEventListener("click", () => zoom(0.8));
@@ -253,15 +309,16 @@ function controlDiagram() {
   $("#state-text").addEventListener("click", () => {
     diagram.isText = !diagram.isText;
     $("#state-text").setAttribute("aria-pressed", diagram.isText);
-    svg.toggleAttribute("hidden", diagram.isText);
+    box.toggleAttribute("hidden", diagram.isText);
     diagram.text.hidden = !diagram.isText;
     if (diagram.isText) drawStateText();
   });
   new ResizeObserver(perFrame(() => {
-    const { width, height } = svg.getBoundingClientRect();
+    const { width, height } = box.getBoundingClientRect();
     diagram.size = [width, height];
     fitDiagram();
-  })).observe(svg);
+    drawState();
+  })).observe(box);
 }
 
 /** The state as a list, for those who cannot see the drawing. */

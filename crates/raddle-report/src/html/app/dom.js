@@ -23,6 +23,9 @@ function build(element, attributes, children) {
   return element;
 }
 
+/** Sets the text of a node only if it differs, because the browser lays out and paints again what is set. */
+const setText = (node, text) => { if (node.data !== text) node.data = text; };
+
 /** The shapes of threads, so that colour is never the only sign. */
 const SHAPES = ["●", "■", "▲", "◆", "★", "⬟", "✚", "▼"];
 const COLOURS = 8;

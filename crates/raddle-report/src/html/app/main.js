@@ -15,13 +15,17 @@ function select(event, { quiet } = {}) {
 }
 
 const draw = perFrame(() => {
+  // Scrolling lays the page out, so it comes first, while the page is as the last frame left it.
   revealRow(false);
-  drawTrace();
+  const places = framesAt(current);
+  revealSource(places);
+  drawTrace(isRunning ? 0 : OVERSCAN);
   markScenario();
   drawState();
-  drawSource();
+  drawSource(places);
   drawNow();
   markTimeline();
+  isRunning = true;
   clearTimeout(waiting);
   waiting = setTimeout(drawRest, REST_MS);
 });
@@ -29,7 +33,12 @@ const draw = perFrame(() => {
 /** The time without a change after which the parts are drawn that nobody looks at while time runs. */
 const REST_MS = 60;
 let waiting = 0;
+/** Whether the current event has changed within this time. */
+let isRunning = false;
 function drawRest() {
+  isRunning = false;
+  drawTrace();
+  if (diagram.box && isInSight("state")) drawNodes();
   drawLinks();
   drawChips();
   drawQuestions();
@@ -89,8 +98,10 @@ function eventOfFragment() {
   return found && Number(found[1]) < COUNT ? Number(found[1]) : null;
 }
 
-/** The event at which the failure shows: the panic, or else the last one of the trace panel. */
+/** The event at which the failure shows: the panic, the last spin of an operation that must not wait, or else the last one of the trace panel. */
 function failingEvent() {
+  const spin = failure.kind === "not-obstruction-free" ? spins().pop() : undefined;
+  if (spin !== undefined) return spin;
   const shown = visible.filter((row) => row.span[1] > row.span[0]);
   const tells = (row) => !["begin", "end", "join"].includes(actionName(events[eventOfRow(row)]));
   const last = shown.filter((row) => row.kind === "panic").pop() || shown.filter(tells).pop() || shown[shown.length - 1];
@@ -119,6 +130,10 @@ function startTabs() {
     if (panels.length > 0) showTab(panels[0].id);
   }
 }
+
+/** Whether a panel has a place on the screen: not if another tab is in front of it. */
+const isInSight = (id) => !$(`#${id}`).classList.contains("off") || areAllInSight.matches;
+const areAllInSight = matchMedia("(min-width: 1400px), (max-width: 900px), print");
 
 function showTab(id) {
   const panel = $(`#${id}`);
@@ -237,14 +252,16 @@ function startPrint() {
   const MAX_PRINTED = 1500;
   let list = null;
   addEventListener("beforeprint", () => {
-    list = h("ol", { class: "print-rows" }, visible.slice(-MAX_PRINTED).map((row) => {
-      const text = h("span", {}, row.kind === "switch" ? "⇄ " : "", row.within ? `${row.within}: ` : "", row.text);
+    const printed = visible.slice(-MAX_PRINTED);
+    const longest = printed.reduce((most, row) => Math.max(most, row.line ? row.line.length : 0), 0);
+    list = h("ol", { class: "print-rows", vars: { "--longest": longest } }, printed.map((row) => {
+      const text = h("span", {}, row.within ? `${row.within}: ` : "", row.kind === "switch" ? withCode(row.text) : row.text);
       text.style.marginLeft = `${row.depth * 14}px`;
-      return h("li", { class: `${row.kind}${eventOfRow(row) === current && row.kind !== "switch" ? " current" : ""}` }, h("span", { class: "line" }, row.line || ""), row.kind === "switch" ? "" : threadSign(row.thread), " ", text);
+      return h("li", { class: `${row.kind}${eventOfRow(row) === current && row.kind !== "switch" ? " current" : ""}` }, h("span", { class: "line" }, row.line || ""), row.kind === "switch" ? h("span", { class: "thread" }, "⇄") : threadSign(row.thread), text);
     }));
     $("#trace").append(list);
     for (const details of document.querySelectorAll("details")) details.open = true;
-    if (diagram.svg) fitDiagram();
+    if (diagram.box) fitDiagram();
   });
   addEventListener("afterprint", () => { if (list) list.remove(); });
 }

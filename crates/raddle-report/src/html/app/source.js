@@ -32,27 +32,34 @@ function framesAt(event) {
 
 const isAlive = (thread, event) => event >= lifetimes[thread][0] && event <= lifetimes[thread][1];
 
-/** Shows the line of the current event and marks those of other threads. */
-function drawSource() {
-  const body = $("#source .body");
-  const places = framesAt(current);
+/** Scrolls to the line of the current event if its file is open. */
+function revealSource(places) {
   const own = places[events[current].thread];
-  if (own && own.frame.file && sourceFiles.has(own.frame.file)) openFile(own.frame.file);
+  if (own && own.frame.file === sourceView.file) scrollToLine(own.frame.line);
+}
+
+/** Shows the line of the current event and marks those of other threads. */
+function drawSource(places = framesAt(current)) {
+  const body = $("#source .body");
+  const own = places[events[current].thread];
+  if (own && own.frame.file !== sourceView.file && sourceFiles.has(own.frame.file)) { openFile(own.frame.file); revealSource(places); }
   else if (!sourceView.file) {
     body.replaceChildren(h("p", { class: "empty" }, sourceFiles.size ? "The current event has no line of code." : "The source text was not found when this page was written."));
   }
   markLines(places);
-  if (own && own.frame.file === sourceView.file) scrollToLine(own.frame.line);
 }
 
 /** The places of the threads, that of the current event first. */
 function drawChips() {
   const places = framesAt(current);
+  const own = places[events[current].thread];
+  // The file is said once, so that the places of more threads have room.
+  const short = (place) => (own && place !== own && place.frame.file === own.frame.file ? `line ${place.frame.line}` : place.line);
   const ownFirst = (one, other) => (other.thread === events[current].thread) - (one.thread === events[current].thread);
   const chips = places.filter((place) => place && (isAlive(place.thread, current) || place.thread === events[current].thread)).sort(ownFirst).map((place) => h("button", {
     type: "button", class: `chip ${threadClass(place.thread)}${place.thread === events[current].thread ? " on" : ""}`, title: `${threadName(place.thread)} is at ${place.line}`,
     on: { click: () => showLine(place.frame.file, place.frame.line) },
-  }, `${shape(place.thread)} `, place.line));
+  }, `${shape(place.thread)} `, short(place)));
   $("#files").replaceChildren(...chips);
 }
 
@@ -121,7 +128,7 @@ function startSource() {
   const box = $("#source .body");
   box.addEventListener("scroll", () => { sourceView.top = box.scrollTop; }, { passive: true });
   sourceView.height = box.clientHeight;
-  new ResizeObserver(() => { sourceView.height = box.clientHeight; drawSource(); }).observe(box);
+  new ResizeObserver(() => { sourceView.height = box.clientHeight; const places = framesAt(current); drawSource(places); revealSource(places); }).observe(box);
 }
 
 const KEYWORDS = /^(?:as|async|await|break|const|continue|crate|dyn|else|enum|extern|fn|for|if|impl|in|let|loop|match|mod|move|mut|pub|ref|return|self|Self|static|struct|super|trait|type|unsafe|use|where|while|true|false)$/;

@@ -4,18 +4,23 @@ const ROW = 24;
 /** The room for lines of the source: as much as the longest needs, within limits. */
 const GUTTER_MIN = 90;
 const GUTTER_MAX = 210;
-const GUTTER_CHARACTER = 7;
 const LANE_MIN = 26;
 const LANE_MAX = 230;
 /** The room that the text of the last column gets at least. */
 const LAST_COLUMN = 330;
 const OVERSCAN = 6;
 const INDENT = 14;
+/** The widths of characters, rounded up, for texts and for lines of the source. */
+const TEXT_CHARACTER = 7.7;
+const LINE_CHARACTER = 7;
 
 const rowsBox = $("#rows");
 const rowsCanvas = $("#canvas");
 const pool = [];
-let relationLayer = null;
+/** The ground of the current row, and the arrows between rows, which the texts of the rows cover. */
+const cursor = h("i", { class: "cursor" });
+const relationLayer = s("svg", { class: "relations", "aria-hidden": "true" });
+rowsCanvas.append(cursor, relationLayer);
 /** The threads that have a column: those with a row that may be seen. */
 let columns = [];
 let columnOf = new Map();
@@ -23,7 +28,7 @@ let laneGap = LANE_MAX;
 let gutter = GUTTER_MIN;
 /** The scroll position and height, kept here because asking for them costs a layout. */
 const sight = { top: 0, height: 600, width: 600 };
-let shownWindow = "";
+let searchVersion = 0;
 let matches = new Set();
 
 const laneX = (thread) => gutter + 14 + (columnOf.get(thread) || 0) * laneGap;
@@ -32,7 +37,7 @@ function measureTrace() {
   columns = [...new Set(visible.map((row) => row.thread))].sort((one, other) => one - other);
   columnOf = new Map(columns.map((thread, at) => [thread, at]));
   const { width } = sight;
-  const line = visible.reduce((most, row) => Math.max(most, row.line ? row.line.length : 0), 0) * GUTTER_CHARACTER + 18;
+  const line = visible.reduce((most, row) => Math.max(most, row.line ? row.line.length : 0), 0) * LINE_CHARACTER + 18;
   gutter = width < 520 ? 0 : Math.max(GUTTER_MIN, Math.min(line, GUTTER_MAX, width / 4));
   rowsBox.style.setProperty("--gutter", `${gutter}px`);
   const last = columns[columns.length - 1];
@@ -48,7 +53,6 @@ function measureTrace() {
     return head;
   }));
   drawLifelines();
-  shownWindow = "";
 }
 
 /** Draws the lines of the threads behind the rows, each from the first row of its thread to the last. */
@@ -75,64 +79,104 @@ function redrawTrace() {
   drawTrace();
 }
 
-/** Brings the elements in line with the scroll position. */
-function drawTrace() {
-  const first = Math.max(0, Math.floor(sight.top / ROW) - OVERSCAN);
-  const last = Math.min(visible.length, Math.ceil((sight.top + sight.height) / ROW) + OVERSCAN);
-  const key = `${first}-${last}-${rowsVersion}-${laneGap}-${matches.size}-${gutter}`;
-  if (key !== shownWindow) {
-    shownWindow = key;
-    for (let at = first; at < last; at++) {
-      const slot = at - first;
-      if (!pool[slot]) { pool[slot] = h("div", { role: "option", class: "row" }); rowsCanvas.append(pool[slot]); }
-      fillRow(pool[slot], at);
-    }
-    for (let slot = last - first; slot < pool.length; slot++) pool[slot].hidden = true;
+/** Brings the elements in line with the scroll position. Rows out of sight are made for those who scroll, not while time runs. */
+function drawTrace(overscan = OVERSCAN) {
+  const first = Math.max(0, Math.floor(sight.top / ROW) - overscan);
+  const last = Math.min(visible.length, Math.ceil((sight.top + sight.height) / ROW) + overscan);
+  turnPool(first - (pool.length > 0 ? pool[0].row : first));
+  const version = `${rowsVersion}-${laneGap}-${searchVersion}-${gutter}-${sight.width}`;
+  for (let at = first; at < last; at++) {
+    const slot = at - first;
+    if (!pool[slot]) { pool[slot] = h("div", { role: "option", class: "row" }); rowsCanvas.append(pool[slot]); }
+    if (pool[slot].row !== at || pool[slot].version !== version) { fillRow(pool[slot], at); pool[slot].version = version; }
+  }
+  if (!isRunning) pool.slice(0, last - first).forEach(nameRow);
+  for (let slot = last - first; slot < pool.length; slot++) {
+    if (pool[slot].row === -1) continue;
+    pool[slot].row = -1;
+    pool[slot].hidden = true;
+    pool[slot].removeAttribute("id");
   }
   markRows();
 }
 
+/** Moves elements from one end to the other where rows stay in sight: these need no change, and the order stays that of the rows. */
+function turnPool(rows) {
+  if (rows === 0 || Math.abs(rows) >= pool.length) return;
+  const moved = rows > 0 ? pool.splice(0, rows) : pool.splice(rows);
+  if (rows > 0) { rowsCanvas.append(...moved); pool.push(...moved); } else { pool[0].before(...moved); pool.unshift(...moved); }
+}
+
 function fillRow(element, at) {
   const row = visible[at];
-  element.hidden = false;
+  if (element.row === -1) element.hidden = false;
   element.row = at;
-  element.id = `row-${at}`;
-  element.style.transform = `translateY(${at * ROW}px)`;
-  element.className = `row ${row.kind} ${threadClass(row.thread)}${matches.has(at) ? " match" : ""}`;
-  element.setAttribute("aria-posinset", at + 1);
+  element.style.top = `${at * ROW}px`;
+  element.look = `row ${row.kind} ${threadClass(row.thread)}${matches.has(at) ? " match" : ""}`;
+  element.className = element.shownLook = element.look;
+  element.isNamed = false;
+  if (row.kind === "switch") {
+    element.parts = null;
+    element.replaceChildren(...switchBody(row, at));
+    return;
+  }
+  fillParts(element.parts || makeParts(element), row, gutter && row.line && !(at > 0 && visible[at - 1].line === row.line) ? row.line : "");
+}
+
+/** What a screen reader says of a row. Nobody listens while time runs. */
+function nameRow(element) {
+  if (element.isNamed) return;
+  element.isNamed = true;
+  element.id = `row-${element.row}`;
+  element.setAttribute("aria-posinset", element.row + 1);
   element.setAttribute("aria-setsize", visible.length);
+  const row = visible[element.row];
   element.setAttribute("aria-label", labelOf(row));
-  const parts = [];
-  if (gutter) {
-    const line = row.line && !(at > 0 && visible[at - 1].line === row.line) ? row.line : "";
-    parts.push(h("span", { class: "line", title: row.line }, line));
-  }
-  if (row.kind !== "switch") {
-    const lane = h("i", { class: "lane runs" });
-    lane.style.left = `${laneX(row.thread)}px`;
-    parts.push(lane);
-  }
-  parts.push(row.kind === "switch" ? switchBody(row, at) : rowBody(row));
-  element.replaceChildren(...parts.flat());
+  if (!element.parts) return;
+  element.parts.line.title = row.line || "";
+  element.parts.text.title = row.text.length > 40 ? row.text : "";
 }
 
-function rowBody(row) {
-  const sign = isGroup(row) ? (folded.has(row) ? "▸" : "▾") : isBundle(row) ? (unfolded.has(row) ? "▾" : "▸") : "";
-  const body = h("span", { class: "text", title: row.text.length > 40 ? row.text : undefined },
-    h("span", { class: "dot", "aria-hidden": "true" }, sign ? "" : shape(row.thread)),
-    sign && h("span", { class: "fold", "aria-hidden": "true" }, sign),
-    h("span", { class: "words" }, row.within && h("span", { class: "within" }, `${row.within}: `), textParts(row)));
-  body.style.left = `${laneX(row.thread) - 5}px`;
-  body.style.paddingLeft = `${Math.min(row.depth, 8) * INDENT + 16}px`;
-  return body;
+/** The elements of a row that is not a switch. They are few, and they are kept: making them is what a step costs. */
+function makeParts(element) {
+  const text = () => document.createTextNode("");
+  const parts = { line: h("span", { class: "line" }, text()), sign: h("span", { "aria-hidden": "true" }, text()), within: h("span", { class: "within" }, text()), call: text(), result: h("b", {}, text()), look: "" };
+  parts.words = h("span", { class: "words" }, parts.within, parts.call, parts.result);
+  parts.text = h("span", { class: "text" }, parts.sign, parts.words);
+  element.replaceChildren(parts.line, parts.text);
+  element.parts = parts;
+  return parts;
 }
 
-/** The text of a row, its result set off. */
+function fillParts(parts, row, line) {
+  const fold = isGroup(row) ? (folded.has(row) ? "▸" : "▾") : isBundle(row) ? (unfolded.has(row) ? "▾" : "▸") : "";
+  const within = row.within ? `${row.within}: ` : "";
+  const [call, result] = textParts(row);
+  setText(parts.line.firstChild, line);
+  setText(parts.sign.firstChild, fold || shape(row.thread));
+  setText(parts.within.firstChild, within);
+  setText(parts.call, result ? `${call} → ` : call);
+  setText(parts.result.firstChild, result);
+  // Clipping costs, so only texts that may need it are clipped.
+  const [left, indent] = [laneX(row.thread) - 5, Math.min(row.depth, 8) * INDENT];
+  const isLong = (within.length + row.text.length) * TEXT_CHARACTER > sight.width - left - indent - (fold ? 38 : 22);
+  const isLongLine = line.length * LINE_CHARACTER > gutter - 16;
+  const look = `${fold ? "fold" : "dot"} ${isLong} ${isLongLine} ${left - gutter} ${indent}`;
+  if (look !== parts.look) {
+    parts.look = look;
+    parts.line.className = isLongLine ? "line long" : "line";
+    parts.text.className = isLong ? "text long" : "text";
+    parts.text.style.marginLeft = `${left - gutter}px`;
+    parts.sign.className = fold ? "fold" : "dot";
+    parts.sign.style.margin = fold ? `0 4px 0 ${indent + 16}px` : `0 ${indent + 4}px 0 0`;
+  }
+}
+
+/** The text of a row in two parts, the second its result. */
 function textParts(row) {
-  const text = row.text;
+  const { text } = row;
   const at = text.lastIndexOf(" -> ");
-  if (at < 0 || row.kind === "switch" || row.kind === "panic") return [text];
-  return [text.slice(0, at), h("span", { class: "arrow" }, " → "), h("b", {}, text.slice(at + 4))];
+  return at < 0 || row.kind === "panic" ? [text, ""] : [text.slice(0, at), text.slice(at + 4)];
 }
 
 function switchBody(row, at) {
@@ -144,8 +188,10 @@ function switchBody(row, at) {
   const line = h("span", { class: `hop ${to < from ? "leftward" : "rightward"}` });
   line.style.left = `${left + 1}px`;
   line.style.width = `${Math.max(Math.abs(to - from) - 1, 0)}px`;
-  const text = h("span", { class: "why" }, withCode(row.text));
-  text.style.left = `${Math.max(from, to) + 12}px`;
+  const start = Math.max(from, to) + 12;
+  const isLong = row.text.length * TEXT_CHARACTER > sight.width - start - 8;
+  const text = h("span", { class: isLong ? "why long" : "why", title: isLong ? row.text : undefined }, withCode(row.text));
+  text.style.left = `${start}px`;
   return [line, text];
 }
 
@@ -160,14 +206,16 @@ function labelOf(row) {
 function markRows() {
   const own = rowOfEvent[current];
   const related = relatedEvents(current);
+  const relatedRows = new Set(related.map(([event]) => rowOfEvent[event]));
   for (const element of pool) {
-    if (element.hidden) continue;
+    if (element.row === -1) continue;
     const isOwn = element.row === own;
-    element.classList.toggle("current", isOwn);
-    element.setAttribute("aria-selected", isOwn);
-    const relation = related.find(([event]) => rowOfEvent[event] === element.row);
-    element.classList.toggle("related", !isOwn && relation !== undefined);
+    const look = `${element.look}${isOwn ? " current" : relatedRows.has(element.row) ? " related" : ""}`;
+    if (element.shownLook !== look) element.className = element.shownLook = look;
+    if (element.isChosen !== isOwn) { element.isChosen = isOwn; element.setAttribute("aria-selected", isOwn); }
   }
+  cursor.style.top = `${own * ROW}px`;
+  cursor.className = `cursor ${visible[own] ? threadClass(visible[own].thread) : ""}`;
   rowsBox.setAttribute("aria-activedescendant", `row-${own}`);
   drawRelations(own, related);
 }
@@ -183,10 +231,7 @@ function relatedEvents(event) {
 
 /** Draws arrows from writes to the reads that see them. */
 function drawRelations(own, related) {
-  if (!relationLayer) {
-    relationLayer = s("svg", { class: "relations", "aria-hidden": "true" });
-    rowsCanvas.append(relationLayer);
-  }
+  if (related.length === 0 && !relationLayer.firstChild) return;
   const top = sight.top - 200;
   const bottom = sight.top + sight.height + 200;
   relationLayer.style.transform = `translateY(${top}px)`;
@@ -234,7 +279,7 @@ function searchRows(text) {
     });
   }
   $("#found").textContent = needle ? (matches.size ? plural(matches.size, "row") : "nothing") : "";
-  shownWindow = "";
+  searchVersion++;
   drawTrace();
 }
 
@@ -262,7 +307,7 @@ function seeRows() {
 function startTrace() {
   seeRows();
   measureTrace();
-  const drawSoon = perFrame(drawTrace);
+  const drawSoon = perFrame(() => drawTrace());
   rowsBox.addEventListener("scroll", () => {
     const { scrollTop } = rowsBox;
     if (Math.abs(scrollTop - sight.top) > 1) { sight.top = scrollTop; drawSoon(); }

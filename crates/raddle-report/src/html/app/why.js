@@ -1,7 +1,7 @@
 // The why panel: what went wrong, and how it could.
 
 function startWhy() {
-  const parts = [headline(), reasons(), faultSteps(), waits(), ...view.walks.map(walkPart), lostWrites(), changedBack(), unavoidable(), drawing(), interruptions(), weakNote(), replay()];
+  const parts = [headline(), reasons(), obstruction(), faultSteps(), waits(), ...view.walks.map(walkPart), lostWrites(), changedBack(), unavoidable(), drawing(), interruptions(), weakNote(), replay()];
   $("#why .body").replaceChildren(...parts.flat().filter(Boolean));
 }
 
@@ -38,6 +38,17 @@ function reasons() {
     }
   }
   return part("Why the results are wrong", items);
+}
+
+/** The last events of threads before they spin until another thread changes something. */
+const spins = () => events.flatMap((event, number) => (number > 0 && event.switch === "spinning" ? [number - 1] : []));
+
+/** Where an operation that should end by itself waits for another thread. */
+function obstruction() {
+  if (failure.kind !== "not-obstruction-free" || spins().length === 0) return null;
+  const items = spins().slice(-12).map((number) => h("li", {}, threadSign(events[number].thread), " spins at ", eventLink(number, h("code", {}, view.texts[number])),
+    h("span", { class: "note" }, ` ${lineOf(number)}`)));
+  return part("Where an operation waits for another thread", [h("p", {}, "An obstruction-free operation ends if it runs alone from any moment on. Here one goes round in a loop until another thread goes on:"), h("ul", { class: "plain" }, items)]);
 }
 
 /** Operations that are separated by commas: each begins with its thread. */
@@ -113,8 +124,11 @@ function waitCycle() {
     const label = station.lock ? "held by" : "waits for";
     const head = `M ${ex} ${ey} L ${ex - ux * 9 + uy * 4.5} ${ey - uy * 9 - ux * 4.5} L ${ex - ux * 9 - uy * 4.5} ${ey - uy * 9 + ux * 4.5} z`;
     const kind = station.lock ? "held" : "waits";
+    // Beside the arrow, on the outer side of the ring.
+    const side = uy * (mx - width / 2) - ux * (my - height / 2) < 0 ? -1 : 1;
+    const [lx, ly] = [mx + side * uy * 36, my - side * ux * 15 + 4];
     return [s("path", { class: `wait ${kind}`, d: `M ${sx} ${sy} L ${ex - ux * 7} ${ey - uy * 7}` }), s("path", { class: `wait head ${kind}`, d: head }),
-      s("text", { class: "wait-label", x: mx + outward(mx - width / 2, my - height / 2)[0] * 34, y: my + outward(mx - width / 2, my - height / 2)[1] * 13 + 4, "text-anchor": "middle" }, label)];
+      s("text", { class: "wait-label", x: lx, y: ly, "text-anchor": "middle" }, label)];
   });
   const signs = stations.map((station, number) => {
     const [x, y] = at(number);
@@ -125,11 +139,10 @@ function waitCycle() {
     return s("g", { class: `waiter ${threadClass(station.thread)}` }, s("rect", { x: x - half, y: y - 16, width: 2 * half, height: 32, rx: 16 }),
       s("text", { x, y: y + 4, "text-anchor": "middle" }, `${shape(station.thread)} ${threadName(station.thread)}`));
   });
-  const words = view.wait_cycle.map(([thread, lock]) => `T${thread} waits for ${lock || "the end of the next"}`).join(", ");
+  const words = view.wait_cycle.map(([thread, lock]) => `T${thread} waits for ${lock ? lockName(lock) : "the end of the next"}`).join(", ");
   return s("svg", { class: "cycle", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, arrows.flat(), signs);
 }
 
-const outward = (x, y) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 1)];
 const lockName = (lock) => lock.replace(/`/g, "");
 const halfWidth = (station) => Math.max(34, ((station.lock !== undefined ? lockName(station.lock) : `${shape(0)} ${threadName(station.thread)}`).length * 7 + 22) / 2);
 
