@@ -69,9 +69,13 @@ pub(crate) struct SizeArgs {
     /// Take the values of each schema from 0, 1, ... up to so many; by default what the specification says, or 8
     #[arg(long, value_name = "N")]
     pub(crate) range: Option<usize>,
-    /// Seconds for each schema
+    /// Seconds for each schema at most
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub(crate) time_per_test: f64,
+    /// Seconds for all schemas of a specification together, shared by those that are not exhausted sooner; by default as long as 30 of
+    /// them may take, or three tenths of them all
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) time: Option<f64>,
     /// The seed of schemas and schedules
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -143,8 +147,18 @@ impl SizeArgs {
         };
         order("threads", self.min_threads, self.max_threads)?;
         order("invocations", self.min_invocations, self.max_invocations)?;
-        if !self.time_per_test.is_finite() || self.time_per_test <= 0.0 {
-            return Err(Error::usage("--time-per-test takes a number of seconds that is more than 0"));
+        // A duration has an upper limit; a year is far below it.
+        let is_time = |seconds: f64| seconds > 0.0 && seconds <= 365.0 * 86_400.0;
+        let refused = |option: &str| {
+            Error::usage(format_args!(
+                "{option} takes a number of seconds that is more than 0, and at most a year"
+            ))
+        };
+        if !is_time(self.time_per_test) {
+            return Err(refused("--time-per-test"));
+        }
+        if !self.time.is_none_or(is_time) {
+            return Err(refused("--time"));
         }
         Ok(Bounds {
             min_threads: self.min_threads,

@@ -10,7 +10,8 @@ use raddle_refine::enumerate::{Candidate, RANGE, Random, Suspects, Systematic, g
 use raddle_refine::schema::Schema;
 use raddle_refine::spec::Spec;
 
-use super::{Project, Runner, Settings, calls_of, load};
+use super::pace::Pace;
+use super::{Project, Runner, calls_of, load};
 use crate::commands::{SizeArgs, ValidateArgs};
 use crate::error::{Error, Result};
 use crate::terminal::Terminal;
@@ -82,12 +83,12 @@ impl Batch {
             (true, true) => drawn,
             (true, false) => draw(&spec, &args.size, values, &mut batch.count)?,
         };
+        let runner = Runner::new(&project, args.size.seed, terminal)?;
+        let (began, number) = (Instant::now(), schemas.len());
         let time = Duration::from_secs_f64(args.size.time_per_test);
-        let runner = Runner::new(&project, Settings { time, seed: args.size.seed }, terminal)?;
-        let began = Instant::now();
-        let number = schemas.len();
+        let pace = Pace::new(time, number, args.size.time.map(Duration::from_secs_f64));
         say(terminal, args, "Running", &format!("{number} schemas, seed {}", args.size.seed));
-        batch.verdicts = runner.run_all(&schemas, |done| {
+        batch.verdicts = runner.run_all(&schemas, &pace, |done| {
             redraw(terminal, "Running", &format!("{done} of {number} schemas, seed {}", args.size.seed));
         })?;
         batch.levels = blame::levels(&batch.verdicts);
@@ -131,13 +132,14 @@ impl Batch {
                 *smallest = verdict.clone();
             }
         }
+        let time = Duration::from_secs_f64(args.size.time_per_test);
         for ((method, _), (count, smallest)) in by_method {
             if !args.no_minimize {
                 say(terminal, args, "Shrinking", &smallest.schema);
             }
             let verdict = match args.no_minimize {
                 true => smallest.clone(),
-                false => minimise(runner, smallest.clone())?,
+                false => minimise(runner, smallest.clone(), time)?,
             };
             let is_minimised = verdict.schema != smallest.schema;
             if let Some(known) = self.levels.get_mut(&method)
@@ -147,7 +149,7 @@ impl Batch {
             }
             let file = match &verdict.failure {
                 Some(failure) => failure.file.clone(),
-                None => runner.find_violation(&reparse(&verdict.schema)?)?,
+                None => runner.find_violation(&reparse(&verdict.schema)?, time)?,
             };
             self.violations.push(Violation { verdict, count, is_minimised, file: file.map(PathBuf::from) });
         }
@@ -188,21 +190,34 @@ pub(crate) fn range(spec: &Spec, size: &SizeArgs) -> usize {
     size.range.or(spec.range).unwrap_or(RANGE)
 }
 
+/// So many schemas of full length could be tried one after another while a violation is made smaller.
+const SHRINKING: u32 = 3;
+
 /// Leaves out one invocation after another while the same method is to blame, and then takes the first values if they do.
-fn minimise(runner: &Runner<'_>, mut verdict: Verdict) -> Result<Verdict> {
-    while let Some(smaller) = first_like(runner, &verdict, &reparse(&verdict.schema)?.smaller())? {
+///
+/// That ends when its time is over: a smaller violation is worth less than the answer.
+fn minimise(runner: &Runner<'_>, mut verdict: Verdict, time: Duration) -> Result<Verdict> {
+    // What it takes to see a violation again is little beside what it takes to find one.
+    let pace = Pace::within(time / 2, SHRINKING * time);
+    while let Some(smaller) = first_like(runner, &verdict, &reparse(&verdict.schema)?.smaller(), &pace)? {
         verdict = smaller;
     }
     let schema = reparse(&verdict.schema)?;
     let plain = gathered(&schema);
-    let plain = if plain == schema { None } else { first_like(runner, &verdict, &[plain])? };
+    let pace = Pace::within(time / 2, time);
+    let plain = if plain == schema { None } else { first_like(runner, &verdict, &[plain], &pace)? };
     Ok(plain.unwrap_or(verdict))
 }
 
-/// The first schema for which the same method is to blame in the same way.
-fn first_like(runner: &Runner<'_>, verdict: &Verdict, schemas: &[Schema]) -> Result<Option<Verdict>> {
-    for chunk in schemas.chunks(2) {
-        let found = runner.run_all(chunk, |_| ())?.into_iter().find(|other| {
+/// The first schema for which the same method is to blame in the same way, while there is time.
+fn first_like(
+    runner: &Runner<'_>,
+    verdict: &Verdict,
+    schemas: &[Schema],
+    pace: &Pace,
+) -> Result<Option<Verdict>> {
+    for chunk in schemas.chunks(2).take_while(|_| !pace.is_over()) {
+        let found = runner.run_all(chunk, pace, |_| ())?.into_iter().find(|other| {
             other.is_violation()
                 && other.blamed == verdict.blamed
                 && other.failure.is_some() == verdict.failure.is_some()

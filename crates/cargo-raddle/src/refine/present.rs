@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use raddle_refine::blame::MethodLevel;
+use raddle_refine::spec::Spec;
 use raddle_refine::table::{self, columns};
 use raddle_refine::{Level, Verdict};
 
@@ -223,11 +224,7 @@ pub(crate) fn junit(batches: &[Batch]) -> String {
 pub(crate) fn markdown(batches: &[Batch]) -> String {
     let mut rows = Vec::new();
     for batch in batches {
-        let object = batch.spec.as_ref().map_or(batch.path.display().to_string(), |spec| {
-            let version = spec.dependencies.first().and_then(|dependency| dependency.version.clone());
-            let name = spec.object.split('<').next().unwrap_or_default();
-            format!("`{name}` {}", version.unwrap_or_default())
-        });
+        let object = batch.spec.as_ref().map_or(batch.path.display().to_string(), object_name);
         if let Some(mistake) = &batch.mistake {
             rows.push([
                 object.clone(),
@@ -241,9 +238,9 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
             let documented = batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone());
             let witness = found.witness.as_deref().map_or(String::new(), in_cell);
             rows.push([
-                object.trim().to_owned(),
+                object.clone(),
                 format!("`{method}`"),
-                format!("{} ({})", level_name(found.level), basis(found)),
+                format!("{} ({})", found.level.map_or("none", Level::name), basis(found)),
                 documented.unwrap_or_default(),
                 witness,
             ]);
@@ -255,7 +252,7 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
                 (None, Some(_)) => continue,
             };
             let schema = in_cell(&verdict.schema);
-            rows.push([object.trim().to_owned(), String::new(), what, String::new(), schema]);
+            rows.push([object.clone(), String::new(), what, String::new(), schema]);
         }
     }
     let table = columns(
@@ -270,6 +267,19 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
     text
 }
 
+/// `dashmap::DashMap` 6. What the specification itself makes of a crate, such as a pair of a sender and a receiver, is called by the crate.
+fn object_name(spec: &Spec) -> String {
+    let path = spec.object.split('<').next().unwrap_or_default().trim();
+    let is_path = path.contains("::") && path.chars().all(|c| c.is_alphanumeric() || "_:".contains(c));
+    let dependency = spec.dependencies.first();
+    let name = match dependency {
+        Some(dependency) if !is_path => dependency.name.as_str(),
+        _ => path,
+    };
+    let version = dependency.and_then(|dependency| dependency.version.as_deref()).unwrap_or_default();
+    format!("`{name}` {version}").trim_end().to_owned()
+}
+
 /// A schema in a cell of a table.
 fn in_cell(schema: &str) -> String {
     format!("`{}`", schema.replace('|', "\\|"))
@@ -281,11 +291,11 @@ fn level_name(level: Option<Level>) -> &'static str {
 
 /// How much a level is based on.
 fn basis(found: &MethodLevel) -> String {
-    match found.complete == found.schemas {
-        true => format!("{}, all executions", counted(found.schemas, "schema")),
-        false => {
-            format!("{}, {} of them with all executions", counted(found.schemas, "schema"), found.complete)
-        }
+    let schemas = counted(found.schemas, "schema");
+    match found.complete {
+        0 => format!("{schemas}, samples"),
+        complete if complete == found.schemas => format!("{schemas}, all executions"),
+        complete => format!("{schemas}, {complete} of them with all executions"),
     }
 }
 
