@@ -196,6 +196,9 @@ fn options_that_make_no_sense_are_refused() {
     };
     refused(&["--min-threads", "4"], "--min-threads 4 is more than --max-threads 2");
     refused(&["--time-per-test", "0"], "--time-per-test takes a number of seconds");
+    refused(&["--time", "inf"], "--time takes a number of seconds that is more than 0, and at most a year");
+    refused(&["--memory", "tso"], "tso");
+    refused(&["--memory", "sc", "--tester", "stress"], "--memory is for the model checker");
     refused(&["--method-filter", "("], "--method-filter takes a regular expression");
     refused(&["--method-filter", "nothing"], "no method of the specification matches `nothing`");
     refused(

@@ -9,6 +9,7 @@ use raddle_refine::program::{Kept, Tester, standalone};
 
 use super::{ProjectArgs, SizeArgs};
 use crate::error::{Error, Result, exit};
+use crate::options::RaddleOptions;
 use crate::refine::{self, Project, Runner, calls_of};
 use crate::terminal::Terminal;
 
@@ -52,7 +53,7 @@ pub(crate) fn generate(args: GenerateArgs) -> Result<u8> {
     if let Some((method, why)) = project.left_out.first() {
         return Err(Error::usage(format_args!("`{method}` does not compile: {why}")));
     }
-    let runner = Runner::new(&project, args.size.seed, &terminal)?;
+    let runner = Runner::new(&project, &RaddleOptions::default(), args.size.seed, &terminal)?;
     let mut kept = Vec::new();
     for (schema, verdict) in schemas.iter().zip(runner.expected(&schemas)?) {
         match (verdict.problem, verdict.expected) {

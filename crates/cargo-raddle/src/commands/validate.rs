@@ -7,6 +7,7 @@ use raddle_refine::enumerate::Bounds;
 use raddle_refine::program::Tester;
 
 use crate::error::{Error, Result, exit};
+use crate::options::{self, RaddleOptions};
 use crate::refine::{Batch, declared, present};
 use crate::terminal::Terminal;
 
@@ -27,6 +28,9 @@ pub(crate) struct ValidateArgs {
     /// What runs the schemas
     #[arg(long, value_enum, default_value = "model")]
     pub(crate) tester: TesterName,
+    /// Which values a read may see, for the model checker: sc (all threads see one order), rc11; by default both, in turn
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) memory: Option<String>,
     #[command(flatten)]
     pub(crate) size: SizeArgs,
     /// Report for each method that is not trusted the strongest level that survives
@@ -136,6 +140,13 @@ impl TesterName {
     }
 }
 
+impl ValidateArgs {
+    /// The options of explorations.
+    pub(crate) fn options(&self) -> RaddleOptions {
+        RaddleOptions::default().with(options::entry("RADDLE_MEMORY"), self.memory.clone())
+    }
+}
+
 impl SizeArgs {
     /// The bounds, if they make sense.
     pub(crate) fn bounds(&self) -> Result<Bounds> {
@@ -172,6 +183,10 @@ impl SizeArgs {
 /// Tries the schemas of each specification. What is wrong with one does not keep the others from being tried.
 pub(crate) fn validate(args: ValidateArgs) -> Result<u8> {
     args.size.bounds()?;
+    args.options().check()?;
+    if args.memory.is_some() && args.tester != TesterName::Model {
+        return Err(Error::usage("--memory is for the model checker: real machines have one of their own"));
+    }
     let terminal = Terminal::new(&args.output);
     let mut batches = Vec::new();
     let subjects = args.test.iter().map(PathBuf::from).chain(args.specs.iter().cloned());

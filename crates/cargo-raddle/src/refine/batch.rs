@@ -83,7 +83,7 @@ impl Batch {
             (true, true) => drawn,
             (true, false) => draw(&spec, &args.size, values, &mut batch.count)?,
         };
-        let runner = Runner::new(&project, args.size.seed, terminal)?;
+        let runner = Runner::new(&project, &args.options(), args.size.seed, terminal)?;
         let (began, number) = (Instant::now(), schemas.len());
         let time = Duration::from_secs_f64(args.size.time_per_test);
         let pace = Pace::new(time, number, args.size.time.map(Duration::from_secs_f64));

@@ -1,8 +1,10 @@
 //! What came of specifications, as text, JSON, JUnit XML and tables.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use raddle_refine::blame::MethodLevel;
+use raddle_refine::schema::Schema;
 use raddle_refine::spec::Spec;
 use raddle_refine::table::{self, columns};
 use raddle_refine::{Level, Verdict};
@@ -235,13 +237,12 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
             ]);
         }
         for (method, found) in &batch.levels {
-            let documented = batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone());
             let witness = found.witness.as_deref().map_or(String::new(), in_cell);
             rows.push([
                 object.clone(),
                 format!("`{method}`"),
                 format!("{} ({})", found.level.map_or("none", Level::name), basis(found)),
-                documented.unwrap_or_default(),
+                documented(batch, method),
                 witness,
             ]);
         }
@@ -251,8 +252,14 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
                 (None, None) => "unexpected outcome, no method alone is to blame".to_owned(),
                 (None, Some(_)) => continue,
             };
-            let schema = in_cell(&verdict.schema);
-            rows.push([object.clone(), String::new(), what, String::new(), schema]);
+            // Nobody is blamed for a data race or a deadlock, but most schemas have one method only that is not trusted.
+            let suspects: Vec<String> =
+                suspects(batch, &verdict.schema).iter().map(|name| format!("`{name}`")).collect();
+            let documented = match suspects.as_slice() {
+                [only] => documented(batch, only.trim_matches('`')),
+                _ => String::new(),
+            };
+            rows.push([object.clone(), suspects.join(", "), what, documented, in_cell(&verdict.schema)]);
         }
     }
     let table = columns(
@@ -265,6 +272,22 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
         let _ = writeln!(text, "| {line} |");
     }
     text
+}
+
+/// The methods of a schema that are not trusted.
+fn suspects(batch: &Batch, schema: &str) -> BTreeSet<String> {
+    let methods = schema.parse::<Schema>().map(|schema| {
+        schema.invocations().map(|invocation| invocation.method.clone()).collect::<BTreeSet<String>>()
+    });
+    let trusted = |name: &str| {
+        batch.spec.as_ref().and_then(|spec| spec.method(name)).is_some_and(|method| method.trusted)
+    };
+    methods.unwrap_or_default().into_iter().filter(|name| !trusted(name)).collect()
+}
+
+/// What the documentation of a method says.
+fn documented(batch: &Batch, method: &str) -> String {
+    batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone()).unwrap_or_default()
 }
 
 /// `dashmap::DashMap` 6. What the specification itself makes of a crate, such as a pair of a sender and a receiver, is called by the crate.
@@ -314,4 +337,33 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_refine::spec::Language;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_called_by_their_paths_or_by_their_crates() {
+        let name = |ty: &str, origin: &str| {
+            let text = format!(
+                r#"{{ "type": "{ty}", "constructor": "new()", "crate": {{ "name": "maps", {origin} }}, "methods": [{{ "name": "len" }}] }}"#
+            );
+            object_name(&Spec::read(&text, Language::Json).unwrap().spec)
+        };
+        assert_eq!(name("maps::Map<i32, i32>", r#""version": "6""#), "`maps::Map` 6");
+        assert_eq!(name("(maps::Sender<i32>, maps::Receiver<i32>)", r#""version": "0.1""#), "`maps` 0.1");
+        assert_eq!(name("Wrapper", r#""version": "0.1""#), "`maps` 0.1");
+        assert_eq!(name("maps::Map", r#""path": ".""#), "`maps::Map`");
+    }
+
+    #[test]
+    fn a_level_says_what_it_is_based_on() {
+        let found = |schemas, complete| basis(&MethodLevel { level: None, schemas, complete, witness: None });
+        assert_eq!(found(3, 0), "3 schemas, samples");
+        assert_eq!(found(1, 1), "1 schema, all executions");
+        assert_eq!(found(3, 2), "3 schemas, 2 of them with all executions");
+    }
 }

@@ -30,11 +30,14 @@ const GRACE: Duration = Duration::from_secs(20);
 
 impl<'a> Runner<'a> {
     /// A runner for a project.
-    pub(crate) fn new(project: &'a Project, seed: u64, terminal: &Terminal) -> Result<Runner<'a>> {
+    pub(crate) fn new(
+        project: &'a Project,
+        options: &RaddleOptions,
+        seed: u64,
+        terminal: &Terminal,
+    ) -> Result<Runner<'a>> {
         let contract = match &project.program {
-            Program::Explored(session, _) => {
-                Some(Contract::new(session, &RaddleOptions::default(), terminal)?)
-            }
+            Program::Explored(session, _) => Some(Contract::new(session, options, terminal)?),
             Program::Plain(_) => None,
         };
         Ok(Runner { project, contract, seed })
