@@ -1,6 +1,6 @@
 //! All schemas of a specification.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -91,8 +91,9 @@ impl Batch {
         batch.verdicts = runner.run_all(&schemas, &pace, |done| {
             redraw(terminal, "Running", &format!("{done} of {number} schemas, seed {}", args.size.seed));
         })?;
+        batch.acquit(&runner, time)?;
         batch.levels = blame::levels(&batch.verdicts);
-        batch.collect_violations(&runner, args, terminal)?;
+        batch.collect_violations(&runner, &spec, args, terminal)?;
         batch.times.1 = began.elapsed();
         batch.spec = Some(spec);
         Ok(batch)
@@ -115,17 +116,47 @@ impl Batch {
             || self.verdicts.iter().any(|verdict| verdict.problem.is_some())
     }
 
+    /// Tries violations that no level of the method to blame explains without that method: a method that changes the object is blamed for
+    /// what nobody else is, but not for what is there without it. The smaller schema then stands for the larger one.
+    fn acquit(&mut self, runner: &Runner<'_>, time: Duration) -> Result<()> {
+        let mut without = Vec::new();
+        for (number, verdict) in self.verdicts.iter().enumerate() {
+            let Some(method) = &verdict.blamed else { continue };
+            let rest = reparse(&verdict.schema)?.without(method);
+            if verdict.failure.is_none() && verdict.levels.get(method) == Some(&None) && rest.threads() > 1 {
+                without.push((number, rest));
+            }
+        }
+        let mut schemas: Vec<Schema> = without.iter().map(|(_, rest)| rest.clone()).collect();
+        schemas.sort_by_key(ToString::to_string);
+        schemas.dedup();
+        let verdicts = runner.run_all(&schemas, &Pace::within(time / 2, SHRINKING * time), |_| ())?;
+        for (number, rest) in without {
+            let rest = rest.to_string();
+            let found = verdicts.iter().find(|verdict| verdict.schema == rest && verdict.is_violation());
+            if let Some(found) = found {
+                self.verdicts[number] = found.clone();
+            }
+        }
+        Ok(())
+    }
+
     /// For each method to blame, takes its smallest violation, makes it smaller still and finds it again.
     fn collect_violations(
         &mut self,
         runner: &Runner<'_>,
+        spec: &Spec,
         args: &ValidateArgs,
         terminal: &Terminal,
     ) -> Result<()> {
         let mut by_method: BTreeMap<(String, bool), (usize, Verdict)> = BTreeMap::new();
         for verdict in self.verdicts.iter().filter(|verdict| verdict.is_violation()) {
-            // A deadlock or a crash has nobody to blame, and is another thing than an outcome that no method alone explains.
-            let key = (verdict.blamed.clone().unwrap_or_default(), verdict.failure.is_some());
+            // A deadlock or a crash has nobody to blame, but one that comes with another method is another one.
+            let accused = match (&verdict.blamed, &verdict.failure) {
+                (_, Some(_)) => suspects(spec, &verdict.schema).join(", "),
+                (blamed, None) => blamed.clone().unwrap_or_default(),
+            };
+            let key = (accused, verdict.failure.is_some());
             let (count, smallest) = by_method.entry(key).or_insert_with(|| (0, verdict.clone()));
             *count += 1;
             if blame::size(&verdict.schema) < blame::size(&smallest.schema) {
@@ -143,6 +174,7 @@ impl Batch {
             };
             let is_minimised = verdict.schema != smallest.schema;
             if let Some(known) = self.levels.get_mut(&method)
+                && verdict.failure.is_none()
                 && verdict.levels.get(&method) == Some(&known.level)
             {
                 known.witness = Some(verdict.schema.clone());
@@ -227,6 +259,14 @@ fn first_like(
         }
     }
     Ok(None)
+}
+
+/// The methods of a schema that are not trusted, in order.
+pub(crate) fn suspects(spec: &Spec, schema: &str) -> Vec<String> {
+    let Ok(schema) = schema.parse::<Schema>() else { return Vec::new() };
+    let trusted = |name: &str| spec.method(name).is_some_and(|method| method.trusted);
+    let methods: BTreeSet<&String> = schema.invocations().map(|invocation| &invocation.method).collect();
+    methods.into_iter().filter(|name| !trusted(name)).cloned().collect()
 }
 
 fn reparse(text: &str) -> Result<Schema> {

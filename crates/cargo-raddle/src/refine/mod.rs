@@ -22,7 +22,7 @@ pub(crate) mod present;
 mod process;
 mod project;
 
-pub(crate) use self::batch::{Batch, Violation, draw, filter_methods, parse};
+pub(crate) use self::batch::{Batch, Violation, draw, filter_methods, parse, suspects};
 pub(crate) use self::load::load;
 pub(crate) use self::process::Runner;
 pub(crate) use self::project::{Project, calls_of};

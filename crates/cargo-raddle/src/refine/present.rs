@@ -1,15 +1,13 @@
 //! What came of specifications, as text, JSON, JUnit XML and tables.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use raddle_refine::blame::MethodLevel;
-use raddle_refine::schema::Schema;
 use raddle_refine::spec::Spec;
 use raddle_refine::table::{self, columns};
 use raddle_refine::{Level, Verdict};
 
-use super::{Batch, Violation};
+use super::{Batch, Violation, suspects};
 use crate::commands::ValidateArgs;
 use crate::error::{Error, Result};
 use crate::report;
@@ -95,9 +93,11 @@ fn one_violation(violation: &Violation, args: &ValidateArgs, terminal: &Terminal
 fn maximality(batch: &Batch) -> String {
     let mut text = String::new();
     for (method, found) in &batch.levels {
+        let against =
+            found.witness.as_ref().map_or(String::new(), |schema| format!("; not more by {schema}"));
         let _ = writeln!(
             text,
-            "observed {} consistency for method: {method} ({})",
+            "observed {} consistency for method: {method} ({}{against})",
             level_name(found.level),
             basis(found)
         );
@@ -253,12 +253,12 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
                 (None, Some(_)) => continue,
             };
             // Nobody is blamed for a data race or a deadlock, but most schemas have one method only that is not trusted.
-            let suspects: Vec<String> =
-                suspects(batch, &verdict.schema).iter().map(|name| format!("`{name}`")).collect();
+            let suspects = batch.spec.as_ref().map_or(Vec::new(), |spec| suspects(spec, &verdict.schema));
             let documented = match suspects.as_slice() {
-                [only] => documented(batch, only.trim_matches('`')),
+                [only] => documented(batch, only),
                 _ => String::new(),
             };
+            let suspects: Vec<String> = suspects.iter().map(|name| format!("`{name}`")).collect();
             rows.push([object.clone(), suspects.join(", "), what, documented, in_cell(&verdict.schema)]);
         }
     }
@@ -272,17 +272,6 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
         let _ = writeln!(text, "| {line} |");
     }
     text
-}
-
-/// The methods of a schema that are not trusted.
-fn suspects(batch: &Batch, schema: &str) -> BTreeSet<String> {
-    let methods = schema.parse::<Schema>().map(|schema| {
-        schema.invocations().map(|invocation| invocation.method.clone()).collect::<BTreeSet<String>>()
-    });
-    let trusted = |name: &str| {
-        batch.spec.as_ref().and_then(|spec| spec.method(name)).is_some_and(|method| method.trusted)
-    };
-    methods.unwrap_or_default().into_iter().filter(|name| !trusted(name)).collect()
 }
 
 /// What the documentation of a method says.
