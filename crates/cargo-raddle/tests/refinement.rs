@@ -98,6 +98,30 @@ fn methods_that_go_from_shard_to_shard_are_found() {
     assert_eq!(json(&first)["batches"][0]["levels"]["len"]["level"], "complete", "one shard is atomic");
 }
 
+/// Cargo must not take the driver of one specification for that of another with the same dependencies.
+#[test]
+fn specifications_of_one_crate_have_drivers_of_their_own() {
+    if !is_slow_wanted() {
+        return;
+    }
+    let fixture = Fixture::new("suite");
+    let schemas = [
+        ("map", "{ insert(0,1); size() } || { get(0) }"),
+        ("sharded", "{ insert(0,0); len() } || { insert(1,1) }"),
+    ];
+    for (name, schema) in [schemas[0], schemas[1], schemas[0]] {
+        let spec = suite().join(format!("specs/{name}.json"));
+        let args = ["validate", spec.to_str().unwrap(), "--schema", schema, "--format", "json"];
+        let found = run(&fixture, &args);
+        let verdict = &json(&found)["batches"][0]["verdicts"][0];
+        assert_eq!(
+            (&verdict["schema"], &verdict["problem"]),
+            (&Value::from(schema), &Value::Null),
+            "{found}"
+        );
+    }
+}
+
 #[test]
 fn stress_sees_nothing_that_model_checking_does_not() {
     if !is_slow_wanted() {
