@@ -98,6 +98,60 @@ fn methods_that_go_from_shard_to_shard_are_found() {
     assert_eq!(json(&first)["batches"][0]["levels"]["len"]["level"], "complete", "one shard is atomic");
 }
 
+/// What the search for all executions cannot follow is left to the others, and the constructor of an object may be such a thing.
+#[test]
+fn schemas_that_cannot_be_searched_to_the_end_are_tried() {
+    if !is_slow_wanted() {
+        return;
+    }
+    let fixture = Fixture::new("suite");
+    let path = suite().display().to_string();
+    let made = "<refinement::Halves>::default()";
+    for constructor in [made, &format!("{{ let new = {made}; new.set(0, 0); new.both(); new }}")] {
+        let text = format!(
+            r#"{{ "type": "refinement::Halves", "constructor": "{constructor}", "crate": {{ "name": "refinement", "path": {path:?} }}, "methods": [
+                {{ "name": "set", "parameters": ["usize", "u32"], "void": true, "trusted": true }},
+                {{ "name": "both", "readonly": true }}
+            ] }}"#
+        );
+        let spec = fixture.write("halves.json", &text).display().to_string();
+        let schema = "{ both(); both() } || { set(0,1); set(1,1) }";
+        let found = run(&fixture, &["validate", &spec, "--schema", schema, "--format", "json"]).exits(0);
+        let verdict = &json(&found)["batches"][0]["verdicts"][0];
+        assert_eq!(
+            (&verdict["problem"], &verdict["complete"]),
+            (&Value::Null, &Value::from(false)),
+            "{found}"
+        );
+        // Each reader sees nothing, one number or both, the second at least what the first saw.
+        assert_eq!(outcomes(verdict).len(), 6, "{found}");
+    }
+}
+
+/// Cargo must not take the driver of one specification for that of another with the same dependencies.
+#[test]
+fn specifications_of_one_crate_have_drivers_of_their_own() {
+    if !is_slow_wanted() {
+        return;
+    }
+    let fixture = Fixture::new("suite");
+    let schemas = [
+        ("map", "{ insert(0,1); size() } || { get(0) }"),
+        ("sharded", "{ insert(0,0); len() } || { insert(1,1) }"),
+    ];
+    for (name, schema) in [schemas[0], schemas[1], schemas[0]] {
+        let spec = suite().join(format!("specs/{name}.json"));
+        let args = ["validate", spec.to_str().unwrap(), "--schema", schema, "--format", "json"];
+        let found = run(&fixture, &args);
+        let verdict = &json(&found)["batches"][0]["verdicts"][0];
+        assert_eq!(
+            (&verdict["schema"], &verdict["problem"]),
+            (&Value::from(schema), &Value::Null),
+            "{found}"
+        );
+    }
+}
+
 #[test]
 fn stress_sees_nothing_that_model_checking_does_not() {
     if !is_slow_wanted() {
@@ -196,6 +250,9 @@ fn options_that_make_no_sense_are_refused() {
     };
     refused(&["--min-threads", "4"], "--min-threads 4 is more than --max-threads 2");
     refused(&["--time-per-test", "0"], "--time-per-test takes a number of seconds");
+    refused(&["--time", "inf"], "--time takes a number of seconds that is more than 0, and at most a year");
+    refused(&["--memory", "tso"], "tso");
+    refused(&["--memory", "sc", "--tester", "stress"], "--memory is for the model checker");
     refused(&["--method-filter", "("], "--method-filter takes a regular expression");
     refused(&["--method-filter", "nothing"], "no method of the specification matches `nothing`");
     refused(

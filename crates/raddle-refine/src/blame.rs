@@ -21,10 +21,11 @@ pub struct MethodLevel {
 
 /// The level of each method that is not trusted, or was to blame, from the verdicts of a batch.
 ///
-/// What another method is to blame for, or no method alone, says nothing about this one.
+/// What another method is to blame for, or no method alone, says nothing about this one; nor does a schema that failed otherwise, by a
+/// data race or a deadlock: its executions ended there.
 pub fn levels<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> BTreeMap<String, MethodLevel> {
     let mut methods: BTreeMap<String, MethodLevel> = BTreeMap::new();
-    for verdict in verdicts {
+    for verdict in verdicts.into_iter().filter(|verdict| verdict.failure.is_none()) {
         let violated = verdict.rows.iter().any(|row| !row.expected);
         for (method, &level) in &verdict.levels {
             if violated && verdict.blamed.as_ref() != Some(method) {
@@ -61,6 +62,7 @@ pub fn size(schema: &str) -> (usize, usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Failed;
     use crate::verdict::Row;
 
     fn verdict(schema: &str, level: Option<Level>) -> Verdict {
@@ -91,6 +93,9 @@ mod tests {
         };
         assert_eq!(levels(&[seen(Some("put"))]).get("size"), None);
         assert_eq!(levels(&[seen(None)]).get("size"), None);
+        let failure = Some(Failed { what: "data race".to_owned(), file: None });
+        let raced = Verdict { failure, ..verdict("{ size() } || { put(1) }", Some(Level::Complete)) };
+        assert_eq!(levels(&[raced]).get("size"), None);
         assert_eq!(levels(&[seen(Some("size"))])["size"].level, None);
     }
 }

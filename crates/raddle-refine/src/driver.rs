@@ -4,6 +4,7 @@
 //! `violation_7` fails with the first execution of it that has an unexpected outcome. Lines are only ever added to the file, so that these
 //! names, which failure files contain, keep their meaning.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use crate::backend::BackEnd;
 use crate::schema::Schema;
+use crate::shown::Shown;
 use crate::subject::Subject;
 use crate::verdict::{Judge, Verdict, validate};
 
@@ -46,7 +48,12 @@ pub fn observe<T: Send + Sync + 'static>(
     let schema = schema(directory, line);
     let (subject, watch) = watched(subject, &schema);
     let mut judged = Watched { back_end, watch: Some(watch) };
-    let verdict = validate(&subject, &schema, &mut judged);
+    let validated = catch_unwind(AssertUnwindSafe(|| validate(&subject, &schema, &mut judged)));
+    // The panic of a call is a result. Another one is a back end that cannot go on, and its message is the only one that says so.
+    let verdict = validated.unwrap_or_else(|payload| {
+        let message = Shown::panicked(&*payload);
+        Verdict::problem(&schema.to_string(), message.as_str().trim_start_matches("panic: "))
+    });
     // What comes after the executions is sequential, too, but all of it has been run before or is as harmless.
     print(&verdict);
 }

@@ -114,15 +114,32 @@ mod tests {
     use crate::verdict::validate;
     use crate::{Level, Schema, Verdict};
 
-    fn counter() -> Arc<Subject<AtomicU32>> {
-        let subject = Subject::new(|| AtomicU32::new(0))
+    /// A counter, and how many calls of `broken` have begun.
+    #[derive(Default)]
+    struct Counter {
+        value: AtomicU32,
+        begun: AtomicU32,
+    }
+
+    /// So often a call of `broken` lets others run before it gives up hope that there is another one. A sequential run takes a few
+    /// milliseconds for it.
+    const PATIENCE: u32 = 10_000;
+
+    fn counter() -> Arc<Subject<Counter>> {
+        let subject = Subject::new(Counter::default)
             .method("get", Level::Complete, true, true)
-            .call("get()", |counter: &AtomicU32| Shown::debug(&counter.load(SeqCst)))
-            .call("inc()", |counter: &AtomicU32| Shown::debug(&counter.fetch_add(1, SeqCst)))
-            .call("broken()", |counter: &AtomicU32| {
-                let value = counter.load(SeqCst);
-                std::hint::spin_loop();
-                counter.store(value + 1, SeqCst);
+            .call("get()", |counter: &Counter| Shown::debug(&counter.value.load(SeqCst)))
+            .call("inc()", |counter: &Counter| Shown::debug(&counter.value.fetch_add(1, SeqCst)))
+            .call("broken()", |counter: &Counter| {
+                let value = counter.value.load(SeqCst);
+                // Two calls that are made at once do overlap, also on a machine that has better things to do.
+                let is_second = counter.begun.fetch_add(1, SeqCst) % 2 == 1;
+                let mut waited = 0;
+                while !is_second && counter.begun.load(SeqCst) % 2 == 1 && waited < PATIENCE {
+                    std::thread::yield_now();
+                    waited += 1;
+                }
+                counter.value.store(value + 1, SeqCst);
                 Shown::debug(&value)
             });
         Arc::new(subject)
@@ -145,7 +162,7 @@ mod tests {
     fn a_lost_update_is_a_violation_with_somebody_to_blame() {
         let verdict =
             (0..20).map(|_| run("{ broken() } || { broken() }; { get() }")).find(Verdict::is_violation);
-        let verdict = verdict.expect("two threads meet in a hundred milliseconds");
+        let verdict = verdict.expect("a call that waits for the other one meets it");
         assert_eq!(verdict.blamed.as_deref(), Some("broken"));
     }
 

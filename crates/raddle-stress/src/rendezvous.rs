@@ -21,7 +21,7 @@ pub enum Spin {
     Yield,
 }
 
-/// Spins before an adaptive wait begins to yield: a few microseconds.
+/// Spins before an adaptive wait begins to yield: about a tenth of a millisecond, more than a stride takes.
 const PATIENCE: u32 = 1 << 12;
 
 /// Spins between two looks at whether the session was abandoned.

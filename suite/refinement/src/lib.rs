@@ -2,7 +2,7 @@
 //! other ways.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A map from a few small keys to numbers that are not negative. Single entries are atomic; a look at all of them is not, as in Java's
@@ -151,7 +151,7 @@ impl Lonely {
 
 /// An object with a method that never returns.
 #[derive(Debug, Default)]
-pub struct Stubborn(std::sync::atomic::AtomicU32);
+pub struct Stubborn(AtomicU32);
 
 impl Stubborn {
     /// Counts.
@@ -164,5 +164,24 @@ impl Stubborn {
         while self.0.load(std::sync::atomic::Ordering::SeqCst) < u32::MAX {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
+    }
+}
+
+/// Two numbers that are written one by one and read at once: accesses of different sizes to one place, which an exhaustive search does not
+/// follow.
+#[derive(Debug, Default)]
+pub struct Halves(AtomicU64);
+
+impl Halves {
+    /// Writes one of the numbers.
+    pub fn set(&self, half: usize, value: u32) {
+        let halves = self.0.as_ptr().cast::<u32>();
+        // SAFETY: the place is aligned for both sizes, lives as long as the object, and is only ever accessed by atomics.
+        unsafe { AtomicU32::from_ptr(halves.add(half % 2)) }.store(value, SeqCst);
+    }
+
+    /// Reads both.
+    pub fn both(&self) -> u64 {
+        self.0.load(SeqCst)
     }
 }

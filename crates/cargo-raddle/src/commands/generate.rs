@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use clap::Args;
 use raddle_refine::program::{Kept, Tester, standalone};
 
 use super::{ProjectArgs, SizeArgs};
 use crate::error::{Error, Result, exit};
-use crate::refine::{self, Project, Runner, Settings, calls_of};
+use crate::options::RaddleOptions;
+use crate::refine::{self, Project, Runner, calls_of};
 use crate::terminal::Terminal;
 
 /// `cargo raddle generate`
@@ -53,11 +53,9 @@ pub(crate) fn generate(args: GenerateArgs) -> Result<u8> {
     if let Some((method, why)) = project.left_out.first() {
         return Err(Error::usage(format_args!("`{method}` does not compile: {why}")));
     }
-    let settings = Settings { time: Duration::from_secs(1), seed: args.size.seed };
+    let runner = Runner::new(&project, &RaddleOptions::default(), args.size.seed, &terminal)?;
     let mut kept = Vec::new();
-    for (schema, verdict) in
-        schemas.iter().zip(Runner::new(&project, settings, &terminal)?.expected(&schemas)?)
-    {
+    for (schema, verdict) in schemas.iter().zip(runner.expected(&schemas)?) {
         match (verdict.problem, verdict.expected) {
             (None, Some(expected)) => kept.push(Kept { schema: schema.clone(), expected }),
             (Some(problem), _) => eprintln!("warning: {schema} is left out: {problem}"),

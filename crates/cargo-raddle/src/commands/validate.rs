@@ -7,6 +7,7 @@ use raddle_refine::enumerate::Bounds;
 use raddle_refine::program::Tester;
 
 use crate::error::{Error, Result, exit};
+use crate::options::{self, RaddleOptions};
 use crate::refine::{Batch, declared, present};
 use crate::terminal::Terminal;
 
@@ -27,6 +28,9 @@ pub(crate) struct ValidateArgs {
     /// What runs the schemas
     #[arg(long, value_enum, default_value = "model")]
     pub(crate) tester: TesterName,
+    /// Which values a read may see, for the model checker: sc (all threads see one order), rc11; by default both, in turn
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) memory: Option<String>,
     #[command(flatten)]
     pub(crate) size: SizeArgs,
     /// Report for each method that is not trusted the strongest level that survives
@@ -69,9 +73,13 @@ pub(crate) struct SizeArgs {
     /// Take the values of each schema from 0, 1, ... up to so many; by default what the specification says, or 8
     #[arg(long, value_name = "N")]
     pub(crate) range: Option<usize>,
-    /// Seconds for each schema
+    /// Seconds for each schema at most
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub(crate) time_per_test: f64,
+    /// Seconds for all schemas of a specification together, shared by those that are not exhausted sooner; by default as long as 30 of
+    /// them may take, or three tenths of them all
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) time: Option<f64>,
     /// The seed of schemas and schedules
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -132,6 +140,13 @@ impl TesterName {
     }
 }
 
+impl ValidateArgs {
+    /// The options of explorations.
+    pub(crate) fn options(&self) -> RaddleOptions {
+        RaddleOptions::default().with(options::entry("RADDLE_MEMORY"), self.memory.clone())
+    }
+}
+
 impl SizeArgs {
     /// The bounds, if they make sense.
     pub(crate) fn bounds(&self) -> Result<Bounds> {
@@ -143,8 +158,18 @@ impl SizeArgs {
         };
         order("threads", self.min_threads, self.max_threads)?;
         order("invocations", self.min_invocations, self.max_invocations)?;
-        if !self.time_per_test.is_finite() || self.time_per_test <= 0.0 {
-            return Err(Error::usage("--time-per-test takes a number of seconds that is more than 0"));
+        // A duration has an upper limit; a year is far below it.
+        let is_time = |seconds: f64| seconds > 0.0 && seconds <= 365.0 * 86_400.0;
+        let refused = |option: &str| {
+            Error::usage(format_args!(
+                "{option} takes a number of seconds that is more than 0, and at most a year"
+            ))
+        };
+        if !is_time(self.time_per_test) {
+            return Err(refused("--time-per-test"));
+        }
+        if !self.time.is_none_or(is_time) {
+            return Err(refused("--time"));
         }
         Ok(Bounds {
             min_threads: self.min_threads,
@@ -158,6 +183,10 @@ impl SizeArgs {
 /// Tries the schemas of each specification. What is wrong with one does not keep the others from being tried.
 pub(crate) fn validate(args: ValidateArgs) -> Result<u8> {
     args.size.bounds()?;
+    args.options().check()?;
+    if args.memory.is_some() && args.tester != TesterName::Model {
+        return Err(Error::usage("--memory is for the model checker: real machines have one of their own"));
+    }
     let terminal = Terminal::new(&args.output);
     let mut batches = Vec::new();
     let subjects = args.test.iter().map(PathBuf::from).chain(args.specs.iter().cloned());

@@ -1,6 +1,6 @@
 //! All schemas of a specification.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use raddle_refine::enumerate::{Candidate, RANGE, Random, Suspects, Systematic, g
 use raddle_refine::schema::Schema;
 use raddle_refine::spec::Spec;
 
-use super::{Project, Runner, Settings, calls_of, load};
+use super::pace::Pace;
+use super::{Project, Runner, calls_of, load};
 use crate::commands::{SizeArgs, ValidateArgs};
 use crate::error::{Error, Result};
 use crate::terminal::Terminal;
@@ -82,16 +83,17 @@ impl Batch {
             (true, true) => drawn,
             (true, false) => draw(&spec, &args.size, values, &mut batch.count)?,
         };
+        let runner = Runner::new(&project, &args.options(), args.size.seed, terminal)?;
+        let (began, number) = (Instant::now(), schemas.len());
         let time = Duration::from_secs_f64(args.size.time_per_test);
-        let runner = Runner::new(&project, Settings { time, seed: args.size.seed }, terminal)?;
-        let began = Instant::now();
-        let number = schemas.len();
+        let pace = Pace::new(time, number, args.size.time.map(Duration::from_secs_f64));
         say(terminal, args, "Running", &format!("{number} schemas, seed {}", args.size.seed));
-        batch.verdicts = runner.run_all(&schemas, |done| {
+        batch.verdicts = runner.run_all(&schemas, &pace, |done| {
             redraw(terminal, "Running", &format!("{done} of {number} schemas, seed {}", args.size.seed));
         })?;
+        batch.acquit(&runner, time)?;
         batch.levels = blame::levels(&batch.verdicts);
-        batch.collect_violations(&runner, args, terminal)?;
+        batch.collect_violations(&runner, &spec, args, terminal)?;
         batch.times.1 = began.elapsed();
         batch.spec = Some(spec);
         Ok(batch)
@@ -114,40 +116,72 @@ impl Batch {
             || self.verdicts.iter().any(|verdict| verdict.problem.is_some())
     }
 
+    /// Tries violations that no level of the method to blame explains without that method: a method that changes the object is blamed for
+    /// what nobody else is, but not for what is there without it. The smaller schema then stands for the larger one.
+    fn acquit(&mut self, runner: &Runner<'_>, time: Duration) -> Result<()> {
+        let mut without = Vec::new();
+        for (number, verdict) in self.verdicts.iter().enumerate() {
+            let Some(method) = &verdict.blamed else { continue };
+            let rest = reparse(&verdict.schema)?.without(method);
+            if verdict.failure.is_none() && verdict.levels.get(method) == Some(&None) && rest.threads() > 1 {
+                without.push((number, rest));
+            }
+        }
+        let mut schemas: Vec<Schema> = without.iter().map(|(_, rest)| rest.clone()).collect();
+        schemas.sort_by_key(ToString::to_string);
+        schemas.dedup();
+        let verdicts = runner.run_all(&schemas, &Pace::within(time / 2, SHRINKING * time), |_| ())?;
+        for (number, rest) in without {
+            let rest = rest.to_string();
+            let found = verdicts.iter().find(|verdict| verdict.schema == rest && verdict.is_violation());
+            if let Some(found) = found {
+                self.verdicts[number] = found.clone();
+            }
+        }
+        Ok(())
+    }
+
     /// For each method to blame, takes its smallest violation, makes it smaller still and finds it again.
     fn collect_violations(
         &mut self,
         runner: &Runner<'_>,
+        spec: &Spec,
         args: &ValidateArgs,
         terminal: &Terminal,
     ) -> Result<()> {
         let mut by_method: BTreeMap<(String, bool), (usize, Verdict)> = BTreeMap::new();
         for verdict in self.verdicts.iter().filter(|verdict| verdict.is_violation()) {
-            // A deadlock or a crash has nobody to blame, and is another thing than an outcome that no method alone explains.
-            let key = (verdict.blamed.clone().unwrap_or_default(), verdict.failure.is_some());
+            // A deadlock or a crash has nobody to blame, but one that comes with another method is another one.
+            let accused = match (&verdict.blamed, &verdict.failure) {
+                (_, Some(_)) => suspects(spec, &verdict.schema).join(", "),
+                (blamed, None) => blamed.clone().unwrap_or_default(),
+            };
+            let key = (accused, verdict.failure.is_some());
             let (count, smallest) = by_method.entry(key).or_insert_with(|| (0, verdict.clone()));
             *count += 1;
             if blame::size(&verdict.schema) < blame::size(&smallest.schema) {
                 *smallest = verdict.clone();
             }
         }
+        let time = Duration::from_secs_f64(args.size.time_per_test);
         for ((method, _), (count, smallest)) in by_method {
             if !args.no_minimize {
                 say(terminal, args, "Shrinking", &smallest.schema);
             }
             let verdict = match args.no_minimize {
                 true => smallest.clone(),
-                false => minimise(runner, smallest.clone())?,
+                false => minimise(runner, smallest.clone(), time)?,
             };
             let is_minimised = verdict.schema != smallest.schema;
             if let Some(known) = self.levels.get_mut(&method)
+                && verdict.failure.is_none()
                 && verdict.levels.get(&method) == Some(&known.level)
             {
                 known.witness = Some(verdict.schema.clone());
             }
             let file = match &verdict.failure {
                 Some(failure) => failure.file.clone(),
-                None => runner.find_violation(&reparse(&verdict.schema)?)?,
+                None => runner.find_violation(&reparse(&verdict.schema)?, time)?,
             };
             self.violations.push(Violation { verdict, count, is_minimised, file: file.map(PathBuf::from) });
         }
@@ -188,21 +222,34 @@ pub(crate) fn range(spec: &Spec, size: &SizeArgs) -> usize {
     size.range.or(spec.range).unwrap_or(RANGE)
 }
 
+/// So many schemas of full length could be tried one after another while a violation is made smaller.
+const SHRINKING: u32 = 3;
+
 /// Leaves out one invocation after another while the same method is to blame, and then takes the first values if they do.
-fn minimise(runner: &Runner<'_>, mut verdict: Verdict) -> Result<Verdict> {
-    while let Some(smaller) = first_like(runner, &verdict, &reparse(&verdict.schema)?.smaller())? {
+///
+/// That ends when its time is over: a smaller violation is worth less than the answer.
+fn minimise(runner: &Runner<'_>, mut verdict: Verdict, time: Duration) -> Result<Verdict> {
+    // What it takes to see a violation again is little beside what it takes to find one.
+    let pace = Pace::within(time / 2, SHRINKING * time);
+    while let Some(smaller) = first_like(runner, &verdict, &reparse(&verdict.schema)?.smaller(), &pace)? {
         verdict = smaller;
     }
     let schema = reparse(&verdict.schema)?;
     let plain = gathered(&schema);
-    let plain = if plain == schema { None } else { first_like(runner, &verdict, &[plain])? };
+    let pace = Pace::within(time / 2, time);
+    let plain = if plain == schema { None } else { first_like(runner, &verdict, &[plain], &pace)? };
     Ok(plain.unwrap_or(verdict))
 }
 
-/// The first schema for which the same method is to blame in the same way.
-fn first_like(runner: &Runner<'_>, verdict: &Verdict, schemas: &[Schema]) -> Result<Option<Verdict>> {
-    for chunk in schemas.chunks(2) {
-        let found = runner.run_all(chunk, |_| ())?.into_iter().find(|other| {
+/// The first schema for which the same method is to blame in the same way, while there is time.
+fn first_like(
+    runner: &Runner<'_>,
+    verdict: &Verdict,
+    schemas: &[Schema],
+    pace: &Pace,
+) -> Result<Option<Verdict>> {
+    for chunk in schemas.chunks(2).take_while(|_| !pace.is_over()) {
+        let found = runner.run_all(chunk, pace, |_| ())?.into_iter().find(|other| {
             other.is_violation()
                 && other.blamed == verdict.blamed
                 && other.failure.is_some() == verdict.failure.is_some()
@@ -212,6 +259,14 @@ fn first_like(runner: &Runner<'_>, verdict: &Verdict, schemas: &[Schema]) -> Res
         }
     }
     Ok(None)
+}
+
+/// The methods of a schema that are not trusted, in order.
+pub(crate) fn suspects(spec: &Spec, schema: &str) -> Vec<String> {
+    let Ok(schema) = schema.parse::<Schema>() else { return Vec::new() };
+    let trusted = |name: &str| spec.method(name).is_some_and(|method| method.trusted);
+    let methods: BTreeSet<&String> = schema.invocations().map(|invocation| &invocation.method).collect();
+    methods.into_iter().filter(|name| !trusted(name)).cloned().collect()
 }
 
 fn reparse(text: &str) -> Result<Schema> {

@@ -12,7 +12,6 @@ use crate::cargo::CargoOptions;
 use crate::commands::ValidateArgs;
 use crate::error::{Error, Result};
 use crate::libtest::HarnessOptions;
-use crate::options::RaddleOptions;
 use crate::run::Contract;
 use crate::session::Session;
 use crate::terminal::Terminal;
@@ -62,7 +61,7 @@ pub(crate) fn run(name: &str, args: &ValidateArgs, terminal: &Terminal) -> Resul
         "min_invocations": size.min_invocations, "max_invocations": size.max_invocations,
         "milliseconds": (size.time_per_test * 1000.0) as u64,
     });
-    Contract::new(&session, &RaddleOptions::default(), terminal)?.apply(&mut command);
+    Contract::new(&session, &args.options(), terminal)?.apply(&mut command);
     command.env("RADDLE_PACKAGE", id).env("RADDLE_OWNED", "1").env("RADDLE_TEST", &test);
     command.args(HarnessOptions::run_args(&test)).env("REFINEMENT_REQUEST", request.to_string());
     let schemas = args.schema.len().max(size.max_programs);

@@ -6,6 +6,7 @@
 //! | `project` | the generated project: written, built, without the methods that do not compile |
 //! | `diagnose` | the compiler's messages in one sentence |
 //! | `process` | one schema in a process of its own |
+//! | `pace` | how long each schema is tried |
 //! | `batch` | all schemas of a specification; violations made smaller |
 //! | `extract` | specifications from source code |
 //! | `declared` | declarative tests as specifications |
@@ -16,11 +17,12 @@ pub(crate) mod declared;
 mod diagnose;
 pub(crate) mod extract;
 mod load;
+mod pace;
 pub(crate) mod present;
 mod process;
 mod project;
 
-pub(crate) use self::batch::{Batch, Violation, draw, filter_methods, parse};
+pub(crate) use self::batch::{Batch, Violation, draw, filter_methods, parse, suspects};
 pub(crate) use self::load::load;
-pub(crate) use self::process::{Runner, Settings};
+pub(crate) use self::process::Runner;
 pub(crate) use self::project::{Project, calls_of};

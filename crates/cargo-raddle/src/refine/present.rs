@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use raddle_refine::blame::MethodLevel;
+use raddle_refine::spec::Spec;
 use raddle_refine::table::{self, columns};
 use raddle_refine::{Level, Verdict};
 
-use super::{Batch, Violation};
+use super::{Batch, Violation, suspects};
 use crate::commands::ValidateArgs;
 use crate::error::{Error, Result};
 use crate::report;
@@ -92,9 +93,11 @@ fn one_violation(violation: &Violation, args: &ValidateArgs, terminal: &Terminal
 fn maximality(batch: &Batch) -> String {
     let mut text = String::new();
     for (method, found) in &batch.levels {
+        let against =
+            found.witness.as_ref().map_or(String::new(), |schema| format!("; not more by {schema}"));
         let _ = writeln!(
             text,
-            "observed {} consistency for method: {method} ({})",
+            "observed {} consistency for method: {method} ({}{against})",
             level_name(found.level),
             basis(found)
         );
@@ -223,11 +226,7 @@ pub(crate) fn junit(batches: &[Batch]) -> String {
 pub(crate) fn markdown(batches: &[Batch]) -> String {
     let mut rows = Vec::new();
     for batch in batches {
-        let object = batch.spec.as_ref().map_or(batch.path.display().to_string(), |spec| {
-            let version = spec.dependencies.first().and_then(|dependency| dependency.version.clone());
-            let name = spec.object.split('<').next().unwrap_or_default();
-            format!("`{name}` {}", version.unwrap_or_default())
-        });
+        let object = batch.spec.as_ref().map_or(batch.path.display().to_string(), object_name);
         if let Some(mistake) = &batch.mistake {
             rows.push([
                 object.clone(),
@@ -238,13 +237,12 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
             ]);
         }
         for (method, found) in &batch.levels {
-            let documented = batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone());
             let witness = found.witness.as_deref().map_or(String::new(), in_cell);
             rows.push([
-                object.trim().to_owned(),
+                object.clone(),
                 format!("`{method}`"),
-                format!("{} ({})", level_name(found.level), basis(found)),
-                documented.unwrap_or_default(),
+                format!("{} ({})", found.level.map_or("none", Level::name), basis(found)),
+                documented(batch, method),
                 witness,
             ]);
         }
@@ -254,8 +252,14 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
                 (None, None) => "unexpected outcome, no method alone is to blame".to_owned(),
                 (None, Some(_)) => continue,
             };
-            let schema = in_cell(&verdict.schema);
-            rows.push([object.trim().to_owned(), String::new(), what, String::new(), schema]);
+            // Nobody is blamed for a data race or a deadlock, but most schemas have one method only that is not trusted.
+            let suspects = batch.spec.as_ref().map_or(Vec::new(), |spec| suspects(spec, &verdict.schema));
+            let documented = match suspects.as_slice() {
+                [only] => documented(batch, only),
+                _ => String::new(),
+            };
+            let suspects: Vec<String> = suspects.iter().map(|name| format!("`{name}`")).collect();
+            rows.push([object.clone(), suspects.join(", "), what, documented, in_cell(&verdict.schema)]);
         }
     }
     let table = columns(
@@ -270,6 +274,24 @@ pub(crate) fn markdown(batches: &[Batch]) -> String {
     text
 }
 
+/// What the documentation of a method says.
+fn documented(batch: &Batch, method: &str) -> String {
+    batch.spec.as_ref().and_then(|spec| spec.method(method)?.documented.clone()).unwrap_or_default()
+}
+
+/// `dashmap::DashMap` 6. What the specification itself makes of a crate, such as a pair of a sender and a receiver, is called by the crate.
+fn object_name(spec: &Spec) -> String {
+    let path = spec.object.split('<').next().unwrap_or_default().trim();
+    let is_path = path.contains("::") && path.chars().all(|c| c.is_alphanumeric() || "_:".contains(c));
+    let dependency = spec.dependencies.first();
+    let name = match dependency {
+        Some(dependency) if !is_path => dependency.name.as_str(),
+        _ => path,
+    };
+    let version = dependency.and_then(|dependency| dependency.version.as_deref()).unwrap_or_default();
+    format!("`{name}` {version}").trim_end().to_owned()
+}
+
 /// A schema in a cell of a table.
 fn in_cell(schema: &str) -> String {
     format!("`{}`", schema.replace('|', "\\|"))
@@ -281,11 +303,11 @@ fn level_name(level: Option<Level>) -> &'static str {
 
 /// How much a level is based on.
 fn basis(found: &MethodLevel) -> String {
-    match found.complete == found.schemas {
-        true => format!("{}, all executions", counted(found.schemas, "schema")),
-        false => {
-            format!("{}, {} of them with all executions", counted(found.schemas, "schema"), found.complete)
-        }
+    let schemas = counted(found.schemas, "schema");
+    match found.complete {
+        0 => format!("{schemas}, samples"),
+        complete if complete == found.schemas => format!("{schemas}, all executions"),
+        complete => format!("{schemas}, {complete} of them with all executions"),
     }
 }
 
@@ -304,4 +326,33 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_refine::spec::Language;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_called_by_their_paths_or_by_their_crates() {
+        let name = |ty: &str, origin: &str| {
+            let text = format!(
+                r#"{{ "type": "{ty}", "constructor": "new()", "crate": {{ "name": "maps", {origin} }}, "methods": [{{ "name": "len" }}] }}"#
+            );
+            object_name(&Spec::read(&text, Language::Json).unwrap().spec)
+        };
+        assert_eq!(name("maps::Map<i32, i32>", r#""version": "6""#), "`maps::Map` 6");
+        assert_eq!(name("(maps::Sender<i32>, maps::Receiver<i32>)", r#""version": "0.1""#), "`maps` 0.1");
+        assert_eq!(name("Wrapper", r#""version": "0.1""#), "`maps` 0.1");
+        assert_eq!(name("maps::Map", r#""path": ".""#), "`maps::Map`");
+    }
+
+    #[test]
+    fn a_level_says_what_it_is_based_on() {
+        let found = |schemas, complete| basis(&MethodLevel { level: None, schemas, complete, witness: None });
+        assert_eq!(found(3, 0), "3 schemas, samples");
+        assert_eq!(found(1, 1), "1 schema, all executions");
+        assert_eq!(found(3, 2), "3 schemas, 2 of them with all executions");
+    }
 }

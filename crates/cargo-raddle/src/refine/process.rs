@@ -10,26 +10,19 @@ use std::time::{Duration, Instant};
 use raddle_refine::schema::Schema;
 use raddle_refine::{Verdict, driver};
 
+use super::pace::Pace;
 use super::project::{Program, Project};
 use crate::error::{Error, Result};
 use crate::options::RaddleOptions;
 use crate::run::{self, Contract};
 use crate::terminal::Terminal;
 
-/// How schemas are run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    /// How long each is tried.
-    pub(crate) time: Duration,
-    /// The seed of schedules.
-    pub(crate) seed: u64,
-}
-
 /// Runs schemas of a project.
 pub(crate) struct Runner<'a> {
     project: &'a Project,
     contract: Option<Contract>,
-    settings: Settings,
+    /// The seed of schedules.
+    seed: u64,
 }
 
 /// What a process may take beyond the time that its schema is tried.
@@ -37,20 +30,24 @@ const GRACE: Duration = Duration::from_secs(20);
 
 impl<'a> Runner<'a> {
     /// A runner for a project.
-    pub(crate) fn new(project: &'a Project, settings: Settings, terminal: &Terminal) -> Result<Runner<'a>> {
+    pub(crate) fn new(
+        project: &'a Project,
+        options: &RaddleOptions,
+        seed: u64,
+        terminal: &Terminal,
+    ) -> Result<Runner<'a>> {
         let contract = match &project.program {
-            Program::Explored(session, _) => {
-                Some(Contract::new(session, &RaddleOptions::default(), terminal)?)
-            }
+            Program::Explored(session, _) => Some(Contract::new(session, options, terminal)?),
             Program::Plain(_) => None,
         };
-        Ok(Runner { project, contract, settings })
+        Ok(Runner { project, contract, seed })
     }
 
     /// Runs all schemas, several at once if each has a processor, and returns what came of each.
     pub(crate) fn run_all(
         &self,
         schemas: &[Schema],
+        pace: &Pace,
         progress: impl Fn(usize) + Sync,
     ) -> Result<Vec<Verdict>> {
         let lines = self.project.add_schemas(schemas)?;
@@ -67,7 +64,8 @@ impl<'a> Runner<'a> {
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         let Some(schema) = schemas.get(number) else { return };
-                        let verdict = self.run(schema, lines[number]);
+                        let time = pace.share(schemas.len() - number, workers);
+                        let verdict = self.run(schema, lines[number], time);
                         verdicts.lock().unwrap_or_else(PoisonError::into_inner)[number] = verdict;
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
                     }
@@ -77,13 +75,13 @@ impl<'a> Runner<'a> {
         Ok(verdicts.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn run(&self, schema: &Schema, line: usize) -> Verdict {
+    fn run(&self, schema: &Schema, line: usize, time: Duration) -> Verdict {
         let text = schema.to_string();
-        match self.execute(&format!("schema_{line}")) {
+        match self.execute(&format!("schema_{line}"), time) {
             Ok(Ended { output, status, timed_out }) => match driver::parse(&output) {
                 Some(verdict) => verdict,
                 None if timed_out => {
-                    let limit = (self.settings.time + GRACE).as_secs();
+                    let limit = (time + GRACE).as_secs();
                     Verdict::problem(
                         &text,
                         format!("its process did not end within {limit} s, and was ended"),
@@ -109,7 +107,7 @@ impl<'a> Runner<'a> {
     pub(crate) fn expected(&self, schemas: &[Schema]) -> Result<Vec<Verdict>> {
         let lines = self.project.add_schemas(schemas)?;
         let one = |(schema, line): (&Schema, usize)| {
-            let ended = self.execute(&format!("expected_{line}"))?;
+            let ended = self.execute(&format!("expected_{line}"), Duration::ZERO)?;
             let lost = || {
                 Verdict::problem(&schema.to_string(), "its process ended before it had computed the outcomes")
             };
@@ -119,16 +117,16 @@ impl<'a> Runner<'a> {
     }
 
     /// Finds an execution with an unexpected outcome again, for its failure file.
-    pub(crate) fn find_violation(&self, schema: &Schema) -> Result<Option<String>> {
+    pub(crate) fn find_violation(&self, schema: &Schema, time: Duration) -> Result<Option<String>> {
         let Some(_) = &self.contract else { return Ok(None) };
         let line = self.project.add_schemas(std::slice::from_ref(schema))?[0];
-        let ended = self.execute(&format!("violation_{line}"))?;
+        let ended = self.execute(&format!("violation_{line}"), time)?;
         let plain = console::strip_ansi_codes(&ended.output).into_owned();
         let replay = plain.lines().find_map(|line| line.strip_prefix("replay:"));
         Ok(replay.and_then(|command| command.trim().strip_prefix("cargo raddle replay ")).map(str::to_owned))
     }
 
-    fn execute(&self, name: &str) -> Result<Ended> {
+    fn execute(&self, name: &str, time: Duration) -> Result<Ended> {
         let mut command = match &self.project.program {
             Program::Explored(_, binary) => {
                 let mut command = binary.command();
@@ -143,10 +141,10 @@ impl<'a> Runner<'a> {
                 command
             }
         };
-        let milliseconds = self.settings.time.as_millis().to_string();
+        let milliseconds = time.as_millis().to_string();
         command.arg(name).env("REFINEMENT_MILLISECONDS", milliseconds);
-        command.env("REFINEMENT_SEED", self.settings.seed.to_string()).env("RUST_BACKTRACE", "0");
-        wait(command, self.settings.time + GRACE)
+        command.env("REFINEMENT_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
+        wait(command, time + GRACE)
     }
 }
 

@@ -70,9 +70,12 @@ impl Project {
         let mut left_out = Vec::new();
         loop {
             let driver = driver(spec, &calls, tester).map_err(Error::usage)?;
-            let manifest = manifest("raddle-driver", spec, tester, base, &origin());
-            let name = format!("{}-{}", tester.name(), key(&[&manifest, &driver.source]));
-            let directory = target.join("raddle").join("refinement").join(name);
+            let manifest = |name: &str| manifest(name, spec, tester, base, &origin());
+            let name = format!("{}-{}", tester.name(), key(&[&manifest("driver"), &driver.source]));
+            let directory = target.join("raddle").join("refinement").join(&name);
+            // A package of its own: cargo takes workspaces of one package with the same name and dependencies for one, and would leave
+            // the program of the other in place.
+            let manifest = manifest(&format!("raddle-driver-{name}"));
             write_new(&directory.join("Cargo.toml"), &manifest)?;
             write_new(&directory.join("lib.rs"), "")?;
             write_new(&directory.join("driver.rs"), &driver.source)?;
