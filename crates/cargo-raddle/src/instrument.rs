@@ -105,10 +105,10 @@ pub(crate) struct Uninstrumented {
 /// offer no copies. And nobody wants to wait for an unoptimised engine.
 pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
 
-/// What is added to the command line of Raddle's own libraries and of those that they are made of. The rest of their debug information would be
-/// most of a test binary, take a third of the time to compile them, and tell a trace nothing: it shows the program's own code. Line tables
-/// say which code is whose (`coverage/units.rs`).
-pub(crate) const LINE_TABLES: &[&str] = &["-C", "debuginfo=line-tables-only"];
+/// What is added to the command line of Raddle's own libraries and of those that they are made of. Their debug information would be most of a
+/// test binary, take a third of the time to compile them, and tell a trace nothing: it shows the program's own code. Line tables alone would do
+/// harm: functions in them have names without paths, by which a trace could not tell that they are Raddle's.
+pub(crate) const WITHOUT_DEBUGINFO: &[&str] = &["-C", "debuginfo=0"];
 
 /// Added to [`OPTIMISED`] for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
 pub(crate) const ASSERTIONS: &[&str] = &["-C", "debug-assertions=yes"];

@@ -186,7 +186,8 @@ impl Session {
 fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let text = serde_json::to_string(plan).map_err(Error::usage)?;
     // A build directory holds what was compiled with these flags and no others, also after this command has changed.
-    let library_flags = [instrument::OPTIMISED, instrument::ASSERTIONS, instrument::LINE_TABLES].concat();
+    let library_flags =
+        [instrument::OPTIMISED, instrument::ASSERTIONS, instrument::WITHOUT_DEBUGINFO].concat();
     let key = instrument::key(&[&text, &library_flags.join(" ")]);
     let file = directory.join(format!("plan-{key}.json"));
     if !file.exists() {

@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 
 use crate::canary::CommandLine;
 use crate::error::{Error, Result};
-use crate::instrument::{ASSERTIONS, LINE_TABLES, OPTIMISED, Plan};
+use crate::instrument::{ASSERTIONS, OPTIMISED, Plan, WITHOUT_DEBUGINFO};
 use crate::library_cache::{self, Compilation};
 
 /// The variable that names the file with the plan and so switches this mode on. It is not called `RADDLE_…`: under
@@ -157,7 +157,7 @@ impl Invocation {
                     }
                 }
                 if library == Library::Engine {
-                    add(LINE_TABLES);
+                    add(WITHOUT_DEBUGINFO);
                 }
             }
         }
@@ -337,14 +337,11 @@ mod tests {
 
     #[test]
     fn uninstrumented_libraries_are_optimised() {
-        let engine = "-C opt-level=3 -C debuginfo=line-tables-only";
+        let engine = "-C opt-level=3 -C debuginfo=0";
         check("rustc --crate-name engine engine/src/lib.rs --target t", engine);
         let tests = format!("{engine} {LINK}");
         check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t -C opt-level=1", &tests);
-        check(
-            "rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2",
-            "-C debuginfo=line-tables-only",
-        );
+        check("rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2", "-C debuginfo=0");
         let optimised = format!("-C opt-level=3 {LINK}");
         check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=3", LINK);
         check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=s", &optimised);

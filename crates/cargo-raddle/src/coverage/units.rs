@@ -116,7 +116,7 @@ fn origin(is_rust: bool, name: &str, directory: &str, uninstrumented: &Uninstrum
 }
 
 /// The name of the package that a source file belongs to, by its directory, which has a version behind the name in the registry.
-fn package_of(source: &Path) -> String {
+pub(super) fn package_of(source: &Path) -> String {
     let directory = source.ancestors().skip(1).find(|directory| !directory.ends_with("src"));
     let name = directory.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let name = match name.rsplit_once('-') {
