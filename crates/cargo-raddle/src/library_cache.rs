@@ -85,6 +85,8 @@ impl Compilation {
         flags: &[String],
         directory: &Path,
     ) -> Option<Compilation> {
+        // A wrapper for workspaces has the compiler as its first argument, and may do anything.
+        args.first().filter(|first| first.starts_with('-'))?;
         let (mut key, mut out_dir, mut name, mut suffix, mut is_library) =
             (Hasher128::new(), None, None, "", false);
         (compiler, directory, flags).hash(&mut key);
@@ -483,6 +485,7 @@ mod tests {
         };
         assert!(cacheable(&|_| {}));
         assert!(!cacheable(&|args| args.push("--test".to_owned())));
+        assert!(!cacheable(&|args| args.insert(0, "/bin/rustc".to_owned())));
         assert!(!cacheable(&|args| args.extend(["-l".to_owned(), "static=z".to_owned()])));
         assert!(!cacheable(&|args| args.extend(["-L".to_owned(), "native=/z".to_owned()])));
         assert!(!cacheable(
