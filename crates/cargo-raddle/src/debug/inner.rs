@@ -38,7 +38,7 @@ pub(crate) struct Inner {
     messages: Receiver<Message>,
     sender: Sender<Message>,
     /// Its number: each restart has the next one, so that late messages of the one before are told apart.
-    generation: u32,
+    pub(crate) generation: u32,
     seq: i64,
     /// Requests of the editor that were passed on: the editor's request, by the number it has here.
     forwarded: HashMap<i64, Value>,

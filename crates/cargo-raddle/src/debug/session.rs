@@ -39,6 +39,8 @@ pub(crate) struct Session {
     pub(super) awaited: Option<i64>,
     /// While time travel moves the program: how far it was before (see [`Table::progress`]).
     pub(super) travels_from: Option<(u64, u64)>,
+    /// The debugger that was ended because it said nothing for very long.
+    pub(super) given_up: Option<u32>,
     /// Whether the debugger takes breakpoints before it has heard of the program. The editor is told when it has.
     is_early: bool,
     is_over: bool,
@@ -93,6 +95,7 @@ impl Session {
             here: None,
             awaited: None,
             travels_from: None,
+            given_up: None,
             is_early: false,
             is_over: false,
         })
@@ -314,6 +317,7 @@ impl Session {
                             break Ok(stop);
                         }
                         if silent >= PATIENCE {
+                            self.given_up = Some(self.inner.generation);
                             self.inner.end();
                             self.inner.is_gone = true;
                         }

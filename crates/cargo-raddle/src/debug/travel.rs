@@ -125,15 +125,22 @@ impl Session {
             let earlier = target.events.before(now).unwrap_or_else(|| target.events.first());
             return self.go_to(earlier);
         };
+        let failing = target.events.failing();
         let place = self.place(&here)?;
-        self.travelling(|session| {
+        let debugger = self.inner.generation;
+        let stop = self.travelling(|session| {
             session.switch_breakpoints(false);
             let path = session.path_before(anchor, &place);
             session.await_nothing();
             let stop = path.and_then(|path| session.walk(anchor, here.thread, &path));
             session.switch_breakpoints(true);
             stop
-        })
+        });
+        if self.inner.generation != debugger && self.given_up != Some(debugger) {
+            // The program had ended, and the debugger had not said so yet.
+            return self.go_to(failing);
+        }
+        stop
     }
 
     /// Goes back to the last breakpoint before this place; to the first event, if there is none.
