@@ -43,7 +43,16 @@ impl Exhibit {
 pub(crate) fn test() -> bool {
     let pages = Path::new("target/tmp/pages");
     let mut samples = cargo();
-    samples.args(["test", "--quiet", "--package", "raddle-report", "--features", "html", "--test", "pages"]);
+    samples.args([
+        "test",
+        "--quiet",
+        "--package",
+        "raddle-report",
+        "--features",
+        "html,query",
+        "--test",
+        "pages",
+    ]);
     run(&mut samples)
         && with_browser(|node| node.arg("--test").arg("page.test.mjs").env("PAGES", absolute(pages)))
 }
