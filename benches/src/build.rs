@@ -7,9 +7,17 @@ type Result<T> = std::result::Result<T, String>;
 
 /// The instrumented program, built by this repository's own `cargo raddle`.
 pub(crate) fn engine() -> Result<PathBuf> {
-    let args =
-        "run --release --quiet -p cargo-raddle -- raddle build --release -p raddle-benches --bench engine";
-    let output = run(cargo().args(args.split(' ')).stdout(Stdio::piped()))?;
+    build_engine(&["--release"])
+}
+
+/// The same in the profile in which tests fail: variables are in frames, where objects are found.
+pub(crate) fn unoptimised_engine() -> Result<PathBuf> {
+    build_engine(&[])
+}
+
+fn build_engine(profile: &[&str]) -> Result<PathBuf> {
+    let args = "run --release --quiet -p cargo-raddle -- raddle build -p raddle-benches --bench engine";
+    let output = run(cargo().args(args.split(' ')).args(profile).stdout(Stdio::piped()))?;
     let path = output.lines().last().ok_or("`cargo raddle build` named no program")?;
     Ok(path.into())
 }

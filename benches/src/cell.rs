@@ -11,8 +11,9 @@ use crate::build;
 #[derive(Default)]
 pub(crate) struct Bench {
     pub(crate) engine: PathBuf,
-    /// Built when a section first needs it.
+    /// Built when a section first needs them.
     pub(crate) plain: OnceCell<PathBuf>,
+    pub(crate) unoptimised: OnceCell<PathBuf>,
     pub(crate) seconds: f64,
     pub(crate) times: usize,
 }
@@ -46,6 +47,8 @@ impl Values {
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
     Engine,
+    /// The engine and the code under test as `cargo raddle test` builds them.
+    Unoptimised,
     Plain,
 }
 
@@ -77,7 +80,10 @@ impl Bench {
     pub(crate) fn run(&self, side: Side, args: &[String]) -> Option<Values> {
         let mut command = match side {
             Side::Engine => Command::new(&self.engine),
-            Side::Plain => Command::new(self.plain.get_or_init(build_plain)),
+            Side::Unoptimised => {
+                Command::new(self.unoptimised.get_or_init(|| built(build::unoptimised_engine())))
+            }
+            Side::Plain => Command::new(self.plain.get_or_init(|| built(build::plain()))),
         };
         // As `cargo raddle test` runs a test.
         command.env("RADDLE_OWNED", "1").args(args);
@@ -92,8 +98,8 @@ impl Bench {
     }
 }
 
-fn build_plain() -> PathBuf {
-    build::plain().unwrap_or_else(|problem| {
+fn built(program: Result<PathBuf, String>) -> PathBuf {
+    program.unwrap_or_else(|problem| {
         eprintln!("error: {problem}");
         exit(1)
     })

@@ -39,7 +39,7 @@ pub(crate) fn print(bench: &Bench) {
     };
     let directory = std::env::temp_dir().join(format!("raddle-report-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("the temporary directory can be written to");
-    let run = command(Side::Engine, &["report", &EVENTS.to_string()], directory.display());
+    let run = command(Side::Unoptimised, &["report", &EVENTS.to_string()], directory.display());
     let recorded = bench.medians(&[run], |values| values.get("failing"));
     let recorded = recorded.first().and_then(Option::as_ref);
     let ms = |name: &str| Some(recorded?.get(name)? * 1e3);
