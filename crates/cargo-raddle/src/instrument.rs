@@ -78,6 +78,8 @@ pub(crate) struct Plan {
     pub(crate) debuginfo: Vec<String>,
     /// The libraries that are not instrumented.
     pub(crate) uninstrumented: Uninstrumented,
+    /// What is added to the command lines of those.
+    pub(crate) libraries: LibraryFlags,
     /// What is added to the command line of every crate, because it may be linked with instrumented ones.
     pub(crate) link: Vec<String>,
     /// The compiler, with its version, as it describes itself.
@@ -97,21 +99,59 @@ pub(crate) struct Uninstrumented {
     pub(crate) listed: BTreeSet<PathBuf>,
 }
 
-/// What is added to the command line of an uninstrumented library unless it is optimised anyway.
-///
-/// Without it, instrumented code would call uninstrumented code by accident. Below `opt-level=2` the compiler takes
-/// instances of generic functions from the libraries it finds them in: a test that loads an atomic (`atomic_load::<u32>`, a
-/// function of its own then) would use the engine's copy of that function, unseen by the engine. Optimised libraries
-/// offer no copies. And nobody wants to wait for an unoptimised engine.
-pub(crate) const OPTIMISED: &[&str] = &["-C", "opt-level=3"];
+/// What is added to the command lines of uninstrumented libraries.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LibraryFlags {
+    /// Added unless the library is optimised anyway.
+    ///
+    /// Without it, instrumented code would call uninstrumented code by accident. Below `opt-level=2` the compiler takes
+    /// instances of generic functions from the libraries it finds them in: a test that loads an atomic (`atomic_load::<u32>`, a
+    /// function of its own then) would use the engine's copy of that function, unseen by the engine. Optimised libraries
+    /// offer no copies. And nobody wants to wait for an unoptimised engine.
+    pub(crate) optimised: Vec<String>,
+    /// Added to `optimised` for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
+    pub(crate) assertions: Vec<String>,
+    /// Added to Raddle's own libraries and to those that they are made of. Their debug information would be most of a test binary, take a
+    /// third of the time to compile them, and tell a trace nothing: it shows the program's own code. Line tables alone would do harm:
+    /// functions in them have names without paths, by which a trace could not tell that they are Raddle's.
+    pub(crate) engine: Vec<String>,
+    /// Added to those of Raddle's that run at every event, where programs are linked from machine code ([`HOT`]).
+    pub(crate) hot: Vec<String>,
+    /// Added to those of Raddle's that run once for each test or failure ([`COLD`]), as above.
+    pub(crate) cold: Vec<String>,
+    /// Added to the others that Raddle is made of, as above.
+    pub(crate) other: Vec<String>,
+}
 
-/// What is added to the command line of Raddle's own libraries and of those that they are made of. Their debug information would be most of a
-/// test binary, take a third of the time to compile them, and tell a trace nothing: it shows the program's own code. Line tables alone would do
-/// harm: functions in them have names without paths, by which a trace could not tell that they are Raddle's.
-pub(crate) const WITHOUT_DEBUGINFO: &[&str] = &["-C", "debuginfo=0"];
+/// The crates that run at every event.
+pub(crate) const HOT: [&str; 3] = ["raddle_axioms", "raddle_engine", "raddle_intercept"];
 
-/// Added to [`OPTIMISED`] for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
-pub(crate) const ASSERTIONS: &[&str] = &["-C", "debug-assertions=yes"];
+/// The crates that run once for each test, failure or result.
+pub(crate) const COLD: [&str; 6] =
+    ["raddle", "raddle_check", "raddle_options", "raddle_refine", "raddle_reflect", "raddle_report"];
+
+/// What LLVM does with [`COLD`] crates: it removes what nobody calls, inlines, and keeps values in registers.
+const PASSES: &str = "passes=function(sroa,early-cse,simplifycfg),globaldce,cgscc(inline,function(sroa,early-cse,simplifycfg)),globaldce";
+
+impl LibraryFlags {
+    /// The flags of this version.
+    pub(crate) fn new() -> LibraryFlags {
+        let args = |options: &[&str]| {
+            options.iter().flat_map(|option| ["-C".to_owned(), (*option).to_owned()]).collect()
+        };
+        LibraryFlags {
+            optimised: args(&["opt-level=3"]),
+            assertions: args(&["debug-assertions=yes"]),
+            engine: args(&["debuginfo=0"]),
+            // Better code, in less time, than of many parts that are optimised together afterwards.
+            hot: args(&["codegen-units=1"]),
+            // The compiler takes them for optimised, and LLVM does what pays most: half of the time.
+            cold: args(&["lto=off", "opt-level=2", "no-prepopulate-passes", PASSES]),
+            // The parts of a crate are not optimised together: a third of the time.
+            other: args(&["lto=off"]),
+        }
+    }
+}
 
 /// The libraries that must not be instrumented.
 pub(crate) fn uninstrumented(metadata: &Metadata) -> Result<Uninstrumented> {

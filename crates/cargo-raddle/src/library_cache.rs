@@ -10,7 +10,6 @@
 //! must be the files of the entry itself. Whatever is not understood is compiled as if there were no cache.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Write};
@@ -19,6 +18,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+
+use crate::file;
 
 /// Names the directory of the cache; `off` switches it off.
 pub(crate) const VARIABLE: &str = "CARGO_RADDLE_CACHE";
@@ -181,10 +182,10 @@ impl Compilation {
                 contents.push((name, bytes));
             }
             for (name, bytes) in contents {
-                write_whole(&self.out_dir.join(name), &bytes)?;
+                file::write_whole(&self.out_dir.join(name), &bytes)?;
             }
             let list = directories.show(&manifest.dependencies);
-            write_whole(&self.out_dir.join(format!("{}.d", self.stem)), list.as_bytes())?;
+            file::write_whole(&self.out_dir.join(format!("{}.d", self.stem)), list.as_bytes())?;
             // It was used now: the oldest are deleted first.
             File::options().append(true).open(entry.join(Manifest::FILE))?.set_modified(SystemTime::now())?;
             io::stderr().write_all(directories.show(&manifest.messages).as_bytes())?;
@@ -309,14 +310,6 @@ fn children(directory: &Path) -> Vec<PathBuf> {
 fn is_plain(path: &Path) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     path.is_absolute() && path.to_str().is_some_and(|path| path.chars().all(plain))
-}
-
-/// Writes a file in one step: another cargo may be reading it.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut scratch = OsString::from(path);
-    scratch.push(format!(".{}", std::process::id()));
-    fs::write(&scratch, bytes)?;
-    fs::rename(&scratch, path)
 }
 
 fn hash_of_file(path: &Path) -> io::Result<String> {

@@ -36,6 +36,7 @@ mod commands;
 mod coverage;
 mod debug;
 mod error;
+mod file;
 mod instrument;
 mod library_cache;
 mod libtest;

@@ -11,7 +11,8 @@ use crate::announce;
 use crate::cargo::metadata::Package;
 use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
 use crate::error::{Error, Result};
-use crate::instrument::{self, Plan};
+use crate::file;
+use crate::instrument::{self, LibraryFlags, Plan};
 use crate::library_cache;
 use crate::passthrough;
 use crate::setup;
@@ -79,6 +80,7 @@ impl Session {
             flags: instrument::flags(renames.as_deref()),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
+            libraries: LibraryFlags::new(),
             link: instrument::link_args(&passthrough, &target)
                 .into_iter()
                 .chain(allocator.link_args())
@@ -186,15 +188,10 @@ impl Session {
 fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let text = serde_json::to_string(plan).map_err(Error::usage)?;
     // A build directory holds what was compiled with these flags and no others, also after this command has changed.
-    let library_flags =
-        [instrument::OPTIMISED, instrument::ASSERTIONS, instrument::WITHOUT_DEBUGINFO].concat();
-    let key = instrument::key(&[&text, &library_flags.join(" ")]);
+    let key = instrument::key(&[&text]);
     let file = directory.join(format!("plan-{key}.json"));
     if !file.exists() {
-        // In one step: another build may be reading it.
-        let scratch = directory.join(format!("plan.{}", std::process::id()));
-        fs::write(&scratch, text).map_err(Error::file("write", &scratch))?;
-        fs::rename(&scratch, &file).map_err(Error::file("write", &file))?;
+        file::write_whole(&file, text).map_err(Error::file("write", &file))?;
     }
     Ok((file, key))
 }

@@ -14,7 +14,8 @@ use std::process::{Command, ExitCode};
 
 use crate::canary::CommandLine;
 use crate::error::{Error, Result};
-use crate::instrument::{ASSERTIONS, OPTIMISED, Plan, WITHOUT_DEBUGINFO};
+use crate::file;
+use crate::instrument::{COLD, HOT, Plan};
 use crate::library_cache::{self, Compilation};
 
 /// The variable that names the file with the plan and so switches this mode on. It is not called `RADDLE_…`: under
@@ -39,8 +40,11 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
             eprintln!("error: cannot run `{}`: {error}", command.get_program().display());
         }
         Ok((command, Some(compilation))) => match compilation.run(command) {
-            Ok(status) if status.success() => return ExitCode::SUCCESS,
-            Ok(_) => {}
+            // A compiler that a signal ended has no code.
+            Ok(status) => {
+                let code = status.code().and_then(|code| u8::try_from(code).ok());
+                return code.map_or(ExitCode::FAILURE, ExitCode::from);
+            }
             Err(error) => eprintln!("error: cannot run the compiler: {error}"),
         },
         Err(error) => eprintln!("error: {error}"),
@@ -57,12 +61,13 @@ fn prepare(args: &[OsString]) -> Result<(Command, Option<Compilation>)> {
     let arguments = strings(args);
     let invocation = Invocation::parse(&arguments);
     let directory = env::current_dir().unwrap_or_default();
-    let additions = invocation.additions(&plan, &directory);
+    let treatment = invocation.treatment(&plan, &directory);
+    let additions = invocation.additions(&plan, treatment);
 
     let next = env::var_os(NEXT);
     // Other wrappers may do anything.
     let compilation = match library_cache::directory() {
-        Some(cache) if next.is_none() && invocation.is_of_raddle(&plan, &directory) => {
+        Some(cache) if next.is_none() && treatment == Treatment::Leave(Library::Engine) => {
             Compilation::new(&cache, &plan.compiler, &arguments[1..], &additions, &directory)
         }
         _ => None,
@@ -92,6 +97,8 @@ struct Invocation {
     opt_level: Option<String>,
     /// The command line says something about debug assertions.
     debug_assertions: bool,
+    /// The library is machine code alone: it will not be optimised together with the program.
+    is_machine_code: bool,
     extra_filename: String,
 }
 
@@ -129,17 +136,36 @@ impl Invocation {
             Some(("debuginfo", level)) => self.debuginfo = Some(level.to_owned()),
             Some(("opt-level", level)) => self.opt_level = Some(level.to_owned()),
             Some(("debug-assertions", _)) => self.debug_assertions = true,
+            Some(("embed-bitcode", "no")) => self.is_machine_code = true,
             Some(("extra-filename", suffix)) => self.extra_filename = suffix.to_owned(),
             _ => {}
         }
     }
 
-    /// What the plan adds to this command line.
-    fn additions(&self, plan: &Plan, directory: &Path) -> Vec<String> {
+    /// What is done with the crate.
+    fn treatment(&self, plan: &Plan, directory: &Path) -> Treatment {
         // Without a source the compiler only answers a question.
-        let Some(source) = self.source.as_ref().filter(|_| self.for_target) else { return Vec::new() };
+        let Some(source) = self.source.as_ref().filter(|_| self.for_target) else { return Treatment::Ignore };
+        let source = directory.join(source);
+        let canonical = source.canonicalize().unwrap_or_else(|_| source.clone());
+        let is_in = |sources: &BTreeSet<PathBuf>| sources.contains(&source) || sources.contains(&canonical);
+        if is_in(&plan.uninstrumented.engine) {
+            match self.harness || self.cfg_test {
+                true => Treatment::Leave(Library::EngineTest),
+                false => Treatment::Leave(Library::Engine),
+            }
+        } else if is_in(&plan.uninstrumented.listed) {
+            Treatment::Leave(Library::Listed)
+        } else {
+            Treatment::Instrument
+        }
+    }
+
+    /// What the plan adds to this command line.
+    fn additions(&self, plan: &Plan, treatment: Treatment) -> Vec<String> {
         let mut additions = Vec::new();
-        match plan.treatment(&directory.join(source)) {
+        match treatment {
+            Treatment::Ignore => return additions,
             Treatment::Instrument => {
                 additions.extend_from_slice(&plan.flags);
                 // Code is classified by debug information. Line tables do not tell an `Arc` of the program from one of its threads.
@@ -148,33 +174,32 @@ impl Invocation {
                 }
             }
             Treatment::Leave(library) => {
-                let mut add = |args: &[&str]| additions.extend(args.iter().map(|arg| (*arg).to_owned()));
+                let flags = &plan.libraries;
                 if !matches!(self.opt_level.as_deref(), Some("2" | "3")) {
-                    add(OPTIMISED);
+                    additions.extend_from_slice(&flags.optimised);
                     let unoptimised = matches!(self.opt_level.as_deref(), None | Some("0"));
                     if library == Library::Listed && unoptimised && !self.debug_assertions {
-                        add(ASSERTIONS);
+                        additions.extend_from_slice(&flags.assertions);
                     }
                 }
-                if library == Library::Engine {
-                    add(WITHOUT_DEBUGINFO);
+                if library != Library::Listed {
+                    additions.extend_from_slice(&flags.engine);
+                }
+                if library == Library::Engine && self.is_machine_code {
+                    additions.extend_from_slice(match self.crate_name.as_deref() {
+                        Some(name) if HOT.contains(&name) => &flags.hot,
+                        Some(name) if COLD.contains(&name) => &flags.cold,
+                        _ => &flags.other,
+                    });
                 }
             }
         }
         // Also where the crate itself is not instrumented: what it is linked with may be. Libraries ignore it; those of Raddle do without,
         // because it differs from project to project.
-        if !self.is_of_raddle(plan, directory) {
+        if treatment != Treatment::Leave(Library::Engine) {
             additions.extend_from_slice(&plan.link);
         }
         additions
-    }
-
-    /// Whether a library of Raddle's, or one that those are made of, is compiled for the target.
-    fn is_of_raddle(&self, plan: &Plan, directory: &Path) -> bool {
-        let source = self.source.as_ref().filter(|_| self.for_target && !self.harness && !self.cfg_test);
-        source.is_some_and(|source| {
-            matches!(plan.treatment(&directory.join(source)), Treatment::Leave(Library::Engine))
-        })
     }
 
     /// Notes how a test binary is compiled: the canary is compiled in the same way.
@@ -182,10 +207,7 @@ impl Invocation {
         let Some(note) = self.note_of_test(directory) else { return Ok(()) };
         let line = CommandLine { args: strings(args), directory: current };
         let text = serde_json::to_string(&line).map_err(Error::usage)?;
-        // In one step: another command may be reading it.
-        let scratch = note.with_extension(format!("{}", std::process::id()));
-        fs::write(&scratch, text).map_err(Error::file("write", &scratch))?;
-        fs::rename(&scratch, &note).map_err(Error::file("write", &note))
+        file::write_whole(&note, text).map_err(Error::file("write", &note))
     }
 
     /// The file in `directory` that is about this test binary; none if it is not one.
@@ -207,33 +229,24 @@ impl Invocation {
     }
 }
 
-/// What is done with a crate for the target.
+/// What is done with a crate.
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Treatment {
+    /// Nothing: it is not for the target.
+    Ignore,
     Instrument,
     Leave(Library),
 }
 
 /// A library that is not instrumented.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Library {
     /// It is part of Raddle, or Raddle is made of it.
     Engine,
+    /// The unit tests of such a library.
+    EngineTest,
     /// The user lists it. It keeps the debug assertions of unoptimised code.
     Listed,
-}
-
-impl Plan {
-    fn treatment(&self, source: &Path) -> Treatment {
-        let canonical = source.canonicalize().unwrap_or_else(|_| source.to_owned());
-        let is_in = |sources: &BTreeSet<PathBuf>| sources.contains(source) || sources.contains(&canonical);
-        if is_in(&self.uninstrumented.engine) {
-            Treatment::Leave(Library::Engine)
-        } else if is_in(&self.uninstrumented.listed) {
-            Treatment::Leave(Library::Listed)
-        } else {
-            Treatment::Instrument
-        }
-    }
 }
 
 /// Options whose value is the next argument, so that it is not taken for the source.
@@ -279,7 +292,7 @@ fn strings(args: &[OsString]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instrument::Uninstrumented;
+    use crate::instrument::{LibraryFlags, Uninstrumented};
 
     fn plan() -> Plan {
         Plan {
@@ -289,6 +302,7 @@ mod tests {
                 engine: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
                 listed: BTreeSet::from(["/ws/listed/src/lib.rs".into()]),
             },
+            libraries: LibraryFlags::new(),
             link: vec!["LINK".into()],
             compiler: "rustc 1".into(),
             own_main: "/own".into(),
@@ -299,7 +313,8 @@ mod tests {
     #[track_caller]
     fn check(command: &str, expected: &str) {
         let args: Vec<String> = command.split_ascii_whitespace().map(str::to_owned).collect();
-        let additions = Invocation::parse(&args).additions(&plan(), Path::new("/ws"));
+        let (plan, invocation) = (plan(), Invocation::parse(&args));
+        let additions = invocation.additions(&plan, invocation.treatment(&plan, Path::new("/ws")));
         assert_eq!(additions.join(" "), expected, "{command}");
     }
 
@@ -348,6 +363,21 @@ mod tests {
         let asserting = format!("-C opt-level=3 -C debug-assertions=yes {LINK}");
         check("rustc --crate-name listed listed/src/lib.rs --target t", &asserting);
         check("rustc --crate-name listed listed/src/lib.rs --target t -C debug-assertions=off", &optimised);
+    }
+
+    #[test]
+    fn libraries_of_raddle_are_compiled_quickly_where_they_stay_machine_code() {
+        let check_crate = |name: &str, expected: &str| {
+            let line = format!("rustc --crate-name {name} engine/src/lib.rs --target t -C opt-level=3");
+            check(&format!("{line} -C embed-bitcode=no"), &format!("-C debuginfo=0 {expected}"));
+            check(&format!("{line} -C linker-plugin-lto"), "-C debuginfo=0");
+        };
+        check_crate("raddle_engine", "-C codegen-units=1");
+        check_crate(
+            "raddle_report",
+            "-C lto=off -C opt-level=2 -C no-prepopulate-passes -C passes=default<O1>",
+        );
+        check_crate("hashbrown", "-C lto=off");
     }
 
     #[test]

@@ -4,11 +4,16 @@
 //! page](html::render) show the same one. [`closest`] is the gist of it, for a report that is about more.
 
 mod closest;
+#[cfg(feature = "explain")]
 pub mod html;
+#[cfg(feature = "explain")]
 pub mod json;
 pub(crate) mod reason;
+#[cfg(feature = "explain")]
 mod story;
+#[cfg(feature = "explain")]
 pub mod text;
 
 pub use closest::{Closest, Place, Stuck, closest};
+#[cfg(feature = "explain")]
 pub use story::{Attempt, Next, Operation, Part, Story, Violation};

@@ -17,6 +17,9 @@ mod set;
 mod stack;
 mod tree;
 
+#[cfg(feature = "models")]
+pub(crate) use priority_queue::priority;
+
 use facts::Facts;
 
 use crate::timeline::Span;

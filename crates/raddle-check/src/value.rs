@@ -62,6 +62,7 @@ impl Value {
     }
 
     /// Memory behind the value, for limits; shared text is counted at every holder.
+    #[cfg(feature = "models")]
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
             Value::Nil | Value::Bool(_) | Value::Int(_) => 0,

@@ -4,8 +4,12 @@
 use super::Complaint;
 use super::cover;
 use super::facts::{Facts, NONE};
-use crate::model::priority_queue::priority;
 use crate::value::Value;
+
+/// The priority of an element.
+pub(crate) fn priority(element: &Value) -> &Value {
+    element.as_pair().map_or(element, |(priority, _)| priority)
+}
 
 pub(super) fn check(
     facts: &Facts,

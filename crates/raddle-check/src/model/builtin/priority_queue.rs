@@ -4,7 +4,7 @@ use super::{Named, sentence, unknown};
 use crate::contract::Cost;
 use crate::history::Operation;
 use crate::model::Model;
-use crate::monitor::{Collection, Role};
+use crate::monitor::{Collection, Role, priority};
 use crate::value::Value;
 
 /// A priority queue, empty at first.
@@ -34,11 +34,6 @@ pub enum PriorityQueueOp {
 }
 
 use PriorityQueueOp::{Insert, Peek, Remove};
-
-/// The priority of an element.
-pub fn priority(element: &Value) -> &Value {
-    element.as_pair().map_or(element, |(priority, _)| priority)
-}
 
 impl PriorityQueue {
     /// A queue that gives its largest element first.
