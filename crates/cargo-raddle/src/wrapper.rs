@@ -373,10 +373,7 @@ mod tests {
             check(&format!("{line} -C linker-plugin-lto"), "-C debuginfo=0");
         };
         check_crate("raddle_engine", "-C codegen-units=1");
-        check_crate(
-            "raddle_report",
-            "-C lto=off -C opt-level=2 -C no-prepopulate-passes -C passes=default<O1>",
-        );
+        check_crate("raddle_report", &LibraryFlags::new().cold.join(" "));
         check_crate("hashbrown", "-C lto=off");
     }
 
