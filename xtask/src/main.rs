@@ -6,8 +6,11 @@ mod browser;
 mod first_minutes;
 mod fuzz;
 mod regression;
+mod timing;
 
 use std::process::{Command, ExitCode};
+
+use timing::Times;
 
 /// Packages whose tests explore: they are built with instrumentation, each test in a process of its own.
 const EXPLORING: [&str; 13] = [
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
 }
 
 /// All tests: those of ordinary code by `cargo test`, those that explore by `cargo raddle test`. Both are run even if
-/// the first fails.
+/// the first fails. A table of the slowest ones comes last.
 fn test() -> bool {
     // Tests of the command build crates without the network. They use what the workspace uses, but may run before that is built.
     if !run(cargo().args(["fetch", "--locked"])) {
@@ -66,8 +69,11 @@ fn test() -> bool {
         ordinary.args(["--exclude", package]);
         exploring.args(["--package", package]);
     }
-    let ordinary = run(&mut ordinary);
-    run(&mut exploring) && ordinary
+    let mut times = Times::default();
+    let ordinary = times.run("building ordinary tests", &mut ordinary);
+    let exploring = times.run("building tests that explore", &mut exploring);
+    times.print();
+    ordinary && exploring
 }
 
 fn lint() -> bool {
