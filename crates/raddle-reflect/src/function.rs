@@ -49,12 +49,14 @@ impl<'d> At<'_, 'd> {
         for call in self.chain() {
             let path = call.path();
             let file = position.and_then(|(file, _)| file_path(self.dwarf, &unit, file, compiled_in));
+            let dependency = file.as_deref().is_some_and(paths::is_fetched);
             let file =
                 file.map(|file| paths::shorten(&file, compiled_in, self.program.running_in.as_deref()));
             frames.push(Frame {
                 function: names::shorten(&path),
                 // Code without a line was made by the compiler.
                 internal: call.part.is_some() || file.as_ref().is_none_or(|(_, of_std)| *of_std),
+                dependency,
                 file: file.map(|(file, _)| file),
                 line: position.and_then(|(_, line)| line),
             });

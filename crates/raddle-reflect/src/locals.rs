@@ -5,17 +5,37 @@ use gimli::{AttributeValue, Operation};
 use crate::dwarf::{Entry, Offset, reference};
 use crate::types::Types;
 
-/// A local or parameter that lives in the frame.
+/// A local or parameter that lives in the frame, or one of another function that a closure captures by reference.
 pub(crate) struct Local {
     pub(crate) name: String,
-    /// The offset from the frame pointer.
-    pub(crate) offset: i64,
+    /// The offset from the frame pointer: of the local, or of the first pointer to it.
+    offset: i64,
+    /// The pointers to a captured local: each is followed, and the number of bytes added.
+    pointers: Vec<u64>,
     pub(crate) of: Offset,
+}
+
+impl Local {
+    /// The address. None if a pointer cannot be read.
+    pub(crate) fn address(
+        &self,
+        frame_pointer: u64,
+        mut read: impl FnMut(u64) -> Option<u64>,
+    ) -> Option<u64> {
+        let begin = frame_pointer.wrapping_add_signed(self.offset);
+        self.pointers.iter().try_fold(begin, |address, offset| Some(read(address)?.wrapping_add(*offset)))
+    }
+
+    /// Whether it lies in the frame itself.
+    pub(crate) fn is_in_frame(&self) -> bool {
+        self.pointers.is_empty()
+    }
 }
 
 /// The locals in scope at a code address of a function, innermost scopes last.
 ///
-/// Only those of the program's own functions that have an offset from the frame pointer, as in unoptimised code.
+/// Only those of the program's own functions that have an offset from the frame pointer, or a pointer to them has, as in
+/// unoptimised code.
 pub(crate) fn in_scope<'d>(types: &Types<'_, 'd>, function: Offset, address: u64) -> Vec<Local> {
     let mut locals = Vec::new();
     let Ok(mut entries) = types.unit.entries_raw(Some(function)) else { return locals };
@@ -89,17 +109,24 @@ fn based_on_frame_pointer(types: &Types<'_, '_>, function: &Entry<'_>) -> bool {
 fn local<'d>(types: &Types<'_, 'd>, entry: &Entry<'d>) -> Option<Local> {
     let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
     let mut operations = expression.operations(types.unit.encoding());
-    let (Operation::FrameOffset { offset }, None) = (operations.next().ok()??, operations.next().ok()?)
-    else {
-        return None;
-    };
+    let Operation::FrameOffset { mut offset } = operations.next().ok()?? else { return None };
+    let mut pointers: Vec<u64> = Vec::new();
+    while let Some(operation) = operations.next().ok()? {
+        match (operation, pointers.last_mut()) {
+            (Operation::Deref { space: false, .. }, _) => pointers.push(0),
+            (Operation::PlusConstant { value }, Some(last)) => *last = last.wrapping_add(value),
+            (Operation::PlusConstant { value }, None) => offset = offset.wrapping_add_unsigned(value),
+            _ => return None,
+        }
+    }
     // A variable of an inlined function has its name and type where the function was written.
     let origin = reference(entry, gimli::DW_AT_abstract_origin);
     let origin = origin.and_then(|origin| types.unit.entry(origin).ok());
     let described = origin.as_ref().unwrap_or(entry);
-    Some(Local {
-        name: types.dwarf.text(types.unit, described, gimli::DW_AT_name)?,
-        offset,
-        of: reference(described, gimli::DW_AT_type)?,
-    })
+    let mut name = types.dwarf.text(types.unit, described, gimli::DW_AT_name)?;
+    if !pointers.is_empty() {
+        // A closure that uses a field captures the field alone: `report__outcome`.
+        name = name.replace("__", ".");
+    }
+    Some(Local { name, offset, pointers, of: reference(described, gimli::DW_AT_type)? })
 }

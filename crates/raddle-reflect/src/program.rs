@@ -196,17 +196,19 @@ impl Program {
         self.at(code, |at| {
             let types = at.types();
             let locals = locals::in_scope(&types, at.function, code);
-            let bases: Vec<u64> =
-                locals.iter().map(|local| frame_pointer.wrapping_add_signed(local.offset)).collect();
+            let with_address =
+                |local| Some((local, locals::Local::address(local, frame_pointer, &mut read)?));
+            let mut locals: Vec<_> = locals.iter().rev().filter_map(with_address).collect();
             // The frame itself first: its contents are surer than the target of a pointer.
-            for (local, &base) in locals.iter().zip(&bases).rev() {
+            locals.sort_by_key(|(local, _)| !local.is_in_frame());
+            for &(local, base) in &locals {
                 if let Some(offset) = address.checked_sub(base)
                     && offset < types.size(local.of).unwrap_or(0)
                 {
                     return Some(local.name.clone() + &types.path(local.of, offset));
                 }
             }
-            locals.iter().zip(&bases).rev().find_map(|(local, &base)| {
+            locals.iter().find_map(|&(local, base)| {
                 let path = types.path_via(local.of, base, address, &mut read)?;
                 Some(local.name.clone() + &path)
             })
@@ -273,7 +275,13 @@ impl Program {
         let symbol = self.symbols().function(address)?;
         let path = names::demangle(self.symbols().name(symbol));
         // Code without debug information is the system's, or as foreign.
-        Some(Frame { function: names::shorten(&path), file: None, line: None, internal: true })
+        Some(Frame {
+            function: names::shorten(&path),
+            file: None,
+            line: None,
+            internal: true,
+            dependency: false,
+        })
     }
 
     fn static_path(&self, address: u64, offset: u64) -> Option<String> {

@@ -150,6 +150,7 @@ fn failure() -> Failure {
                 file: Some("main.rs".into()),
                 line: Some(1),
                 internal: true,
+                dependency: false,
             }],
             omitted: 1,
         },
@@ -158,6 +159,7 @@ fn failure() -> Failure {
             list: vec![Object {
                 name: "Node#1".into(),
                 of: "Node<i32>".into(),
+                in_crate: Some("my_crate".into()),
                 address: 8,
                 size: 8,
                 since: Some(0),

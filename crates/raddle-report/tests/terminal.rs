@@ -38,7 +38,15 @@ fn scenario_with_objects() {
         {
             let name = format!("Node#{}", list.len() + 1);
             let address = value.0 as u64;
-            list.push(Object { name, of: "Node".into(), address, size: 16, since: None, freed: None });
+            list.push(Object {
+                name,
+                of: "Node".into(),
+                in_crate: None,
+                address,
+                size: 16,
+                since: None,
+                freed: None,
+            });
         }
     }
     assert_eq!(list.len(), 2, "the sample has two nodes");

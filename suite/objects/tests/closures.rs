@@ -1,5 +1,6 @@
 //! Closures that are explored: their statics and locals are the roots.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -49,6 +50,81 @@ T2 store: Counter#1.0 = 1
 ",
         &["Counter#1 (freed) = Counter { value: 1, name: \"hits\" }"],
     );
+}
+
+#[test]
+fn locals_and_fields_that_closures_capture_have_names() {
+    struct Pair {
+        left: AtomicUsize,
+        right: AtomicUsize,
+    }
+    let failure = failure(|| {
+        let count = AtomicUsize::new(0);
+        let pair = Pair { left: AtomicUsize::new(0), right: AtomicUsize::new(0) };
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let seen = count.load(SeqCst);
+                    pair.left.load(SeqCst);
+                    pair.right.load(SeqCst);
+                    count.store(seen + 1, SeqCst);
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 2);
+    });
+    let places = failure.trace.events.iter().filter_map(|event| event.action.place()?.name.clone());
+    let names: BTreeSet<String> = places.collect();
+    assert_eq!(names, ["count", "pair.left", "pair.right"].map(str::to_owned).into());
+}
+
+/// A stack on crossbeam-epoch whose `push` can be lost.
+struct Stack {
+    head: Atomic<Element>,
+}
+
+struct Element {
+    next: Atomic<Element>,
+}
+
+impl Stack {
+    fn push(&self) {
+        let guard = &epoch::pin();
+        let element = Owned::new(Element { next: Atomic::null() });
+        element.next.store(self.head.load(SeqCst, guard), SeqCst);
+        self.head.store(element, SeqCst);
+    }
+
+    fn len(&self) -> usize {
+        let guard = &epoch::pin();
+        let mut at = self.head.load(SeqCst, guard);
+        let mut len = 0;
+        // SAFETY: elements are never freed.
+        while let Some(element) = unsafe { at.as_ref() } {
+            (at, len) = (element.next.load(SeqCst, guard), len + 1);
+        }
+        len
+    }
+}
+
+#[test]
+fn the_insides_of_dependencies_are_folded() {
+    let failure = failure(|| {
+        let stack = Stack { head: Atomic::null() };
+        thread::scope(|scope| {
+            scope.spawn(|| stack.push());
+            scope.spawn(|| stack.push());
+        });
+        assert_eq!(stack.len(), 2);
+    });
+    let style = raddle_report::Style { width: 120, colour: false, unicode: true };
+    let text = raddle_report::render(&failure, style, None);
+    let count = |is: &dyn Fn(&str) -> bool| text.lines().filter(|line| is(line.trim_start())).count();
+    assert!(count(&|line| line.contains("inside crossbeam-epoch)")) >= 2, "{text}");
+    let stores = |line: &str| line.contains("stack.head.data.store(");
+    assert_eq!(count(&stores), 2, "{text}");
+    assert_eq!(count(&|line| stores(line) && line.starts_with("closures.rs:95")), 2, "{text}");
+    assert_eq!(count(&|line| line.starts_with("atomic.rs:")), 0, "{text}");
 }
 
 static READY: AtomicBool = AtomicBool::new(false);

@@ -9,7 +9,7 @@ use super::words::{hash_memory, mix};
 pub struct CallFrame {
     /// The return address.
     pub return_address: usize,
-    /// The frame pointer of the function there.
+    /// The frame pointer of the function there; zero if the function uses the register for something else.
     pub frame_pointer: usize,
 }
 
@@ -45,21 +45,36 @@ pub(crate) fn machine_state(pc: usize, stack_top: usize) -> Option<u64> {
 /// The call stack of the caller, innermost first, including the frames of this crate.
 pub fn call_stack() -> Vec<CallFrame> {
     const DEEPEST: usize = 256;
-    extern "C" fn visit(context: *mut c_void, frames: *mut c_void) -> c_int {
+    struct Found {
+        frames: Vec<CallFrame>,
+        /// Where the stack of the last frame ends.
+        stack_pointer: usize,
+    }
+    extern "C" fn visit(context: *mut c_void, found: *mut c_void) -> c_int {
         // SAFETY: the unwinder passes the context of a live frame and the pointer given below.
-        unsafe {
-            let frames = &mut *frames.cast::<Vec<CallFrame>>();
-            frames.push(CallFrame {
+        let (found, stack_pointer, frame) = unsafe {
+            let frame = CallFrame {
                 return_address: _Unwind_GetIP(context),
                 frame_pointer: _Unwind_GetGR(context, 6),
-            });
-            if frames.len() < DEEPEST { CONTINUE } else { STOP }
+            };
+            (&mut *found.cast::<Found>(), _Unwind_GetCFA(context), frame)
+        };
+        // A frame pointer points into its frame, which lies between the stack pointers of the function and of its caller.
+        if let Some(last) = found.frames.last_mut()
+            && !(found.stack_pointer..stack_pointer).contains(&last.frame_pointer)
+        {
+            last.frame_pointer = 0;
         }
+        found.stack_pointer = stack_pointer;
+        found.frames.push(frame);
+        if found.frames.len() < DEEPEST { CONTINUE } else { STOP }
     }
-    let mut frames = Vec::with_capacity(32);
-    // SAFETY: the callback gets the vector it expects.
-    unsafe { _Unwind_Backtrace(visit, (&raw mut frames).cast()) };
-    frames
+    let mut found = Found { frames: Vec::with_capacity(32), stack_pointer: 0 };
+    // SAFETY: the callback gets what it expects.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut found).cast()) };
+    // Nothing is above the outermost frame to compare with.
+    found.frames.pop_if(|frame| frame.frame_pointer < found.stack_pointer);
+    found.frames
 }
 
 /// The return addresses of the caller, innermost first, as many as fit. Allocates nothing.

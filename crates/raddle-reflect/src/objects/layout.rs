@@ -38,6 +38,8 @@ pub(super) struct Layouts {
 pub(super) struct Layout {
     /// The name in the debug information, with paths of arguments but without the type's own.
     pub(super) name: String,
+    /// The crate that declares the type; none for types without a path.
+    pub(super) in_crate: Option<String>,
     pub(super) size: u64,
     pub(super) align: u64,
     pub(super) shape: Shape,
@@ -142,6 +144,7 @@ impl Layout {
     fn unknown() -> Layout {
         Layout {
             name: String::new(),
+            in_crate: None,
             size: 0,
             align: 1,
             shape: Shape::Unknown,
@@ -181,7 +184,8 @@ impl<'d> Reader<'_, 'd> {
     fn layout(&mut self, of: Offset) -> Option<Layout> {
         let entry = self.unit.entry(of).ok()?;
         let name = self.dwarf.text(self.unit, &entry, gimli::DW_AT_name).unwrap_or_default();
-        let mut layout = Layout { name, ..Layout::unknown() };
+        let in_crate = self.table.crate_of(of).map(str::to_owned);
+        let mut layout = Layout { name, in_crate, ..Layout::unknown() };
         layout.size = number(&entry, gimli::DW_AT_byte_size).unwrap_or(0);
         layout.align = number(&entry, gimli::DW_AT_alignment).unwrap_or(0);
         layout.shape = match entry.tag() {

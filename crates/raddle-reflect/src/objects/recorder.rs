@@ -216,6 +216,7 @@ impl Recorder {
         let list = self.table.list.into_iter().map(|known| Object {
             name: known.name,
             of: known.type_name,
+            in_crate: known.in_crate,
             address: known.address,
             size: known.size,
             since: known.since,

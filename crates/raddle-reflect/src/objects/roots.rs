@@ -130,7 +130,7 @@ impl Program {
             let entity = |entry: Offset| Entity { unit: at.table.offset, entry };
             let mut candidates = Vec::new();
             for local in locals::in_scope(&types, at.function, code).into_iter().rev() {
-                let base = frame_pointer.wrapping_add_signed(local.offset);
+                let Some(base) = local.address(frame_pointer, &mut *read) else { continue };
                 let inside =
                     address.checked_sub(base).is_some_and(|at| at < types.size(local.of).unwrap_or(0));
                 let (target, of) = if inside {
@@ -141,7 +141,7 @@ impl Program {
                 } else {
                     continue;
                 };
-                let frame = inside.then_some(frame_pointer);
+                let frame = (inside && local.is_in_frame()).then_some(frame_pointer);
                 candidates.push(Candidate { name: local.name, entity: entity(of), address: target, frame });
             }
             candidates

@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub(super) name: String,
     /// The type as a person writes it.
     pub(super) type_name: String,
+    /// The crate that declares the type.
+    pub(super) in_crate: Option<String>,
     /// The type; none if debug information does not know it, and the object shows itself.
     pub(super) of: Option<Type>,
     pub(super) address: u64,
@@ -101,7 +103,7 @@ impl Table {
             // A pointer to the first field of a structure was met before one to the structure.
             if known.address == address && layout.size > known.size && fits(layout.size) {
                 (known.of, known.size, known.is_dirty) = (Some(of), layout.size, true);
-                known.type_name = names::short(&layout.name);
+                (known.type_name, known.in_crate) = (names::short(&layout.name), layout.in_crate.clone());
                 self.fresh.push_back(found);
             }
             return Some(found);
@@ -110,7 +112,9 @@ impl Table {
         if self.list.len() >= OBJECTS || !fits(layout.size) || !space.read(address, &mut probe) {
             return None;
         }
-        Some(self.add(address, layout.size, Some(of), names::short(&layout.name), block))
+        let object = self.add(address, layout.size, Some(of), names::short(&layout.name), block);
+        self.list[object as usize].in_crate.clone_from(&layout.in_crate);
+        Some(object)
     }
 
     /// The object at an address, of a type that only its name and its size are known of; a new one if there is none.
@@ -140,6 +144,7 @@ impl Table {
         self.list.push(Known {
             name: String::new(),
             type_name,
+            in_crate: None,
             of,
             address,
             size,

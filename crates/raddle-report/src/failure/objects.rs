@@ -39,6 +39,9 @@ pub struct Object {
     /// The type as a person writes it, without paths: `Node<i32>`.
     #[serde(rename = "type")]
     pub of: String,
+    /// The crate that declares the type; none for types without a path.
+    #[serde(default, rename = "crate", skip_serializing_if = "Option::is_none")]
+    pub in_crate: Option<String>,
     /// The address, which is the same in every replay.
     pub address: u64,
     /// The size in bytes.

@@ -252,6 +252,9 @@ pub struct Frame {
     /// Whether the function belongs to the standard library or to Raddle, and not to the user or their dependencies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub internal: bool,
+    /// Whether the function belongs to a dependency that cargo has fetched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dependency: bool,
 }
 
 impl From<Value> for String {

@@ -14,12 +14,36 @@ pub(crate) struct Calls {
     pub(crate) line: Option<String>,
     /// Whether the event counts the references of an `Arc` or `Weak`.
     pub(crate) counts: bool,
+    /// The dependency whose code the event is in, if it is not in the user's own.
+    pub(crate) dependency: Option<Dependency>,
+    /// The name of the dependency, if the event is about memory that only the dependency knows.
+    pub(crate) inside: Option<String>,
+}
+
+/// The dependency whose code an event is in, and the call of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// The number of calls up to the innermost one of the user's own functions.
+    outer: usize,
+    /// The source line of the user's own call.
+    line: Option<String>,
 }
 
 impl Calls {
     /// Whether the event is inside a function of the standard library that the program called.
     pub(crate) fn is_in_std(&self) -> bool {
         self.in_std().is_some()
+    }
+
+    /// Leaves out the calls inside of the dependency: the user's own line tells more.
+    pub(crate) fn leave_dependency(&mut self) {
+        let Some(dependency) = &self.dependency else { return };
+        self.levels.truncate(dependency.outer + 1);
+        self.own = self.levels.len();
+        if dependency.line.is_some() {
+            self.line.clone_from(&dependency.line);
+        }
     }
 
     /// The function of the standard library that the program called.
@@ -98,12 +122,19 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     let mut levels = Vec::new();
     let mut called_at = None;
     let mut outer: Option<&str> = None;
+    let mut dependency = None;
     for (frame, caller) in stack[innermost..].iter().rev().filter(|(frame, _)| !frame.internal) {
         // A closure called on behalf of its own function is no call to a reader.
         let is_closure_of = |outer: &str| {
             frame.function.ends_with(CLOSURE)
                 && frame.function.trim_end_matches(CLOSURE) == outer.trim_end_matches(CLOSURE)
         };
+        if !frame.dependency {
+            dependency = None;
+        } else if dependency.is_none() {
+            let name = package(frame.file.as_deref().unwrap_or_default()).to_owned();
+            dependency = Some(Dependency { name, outer: levels.len(), line: called_at.clone() });
+        }
         if !outer.is_some_and(is_closure_of) {
             levels.push(Level {
                 function: short(&frame.function),
@@ -123,7 +154,17 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
         levels.push(Level { function: short(&frame.function), caller: *caller, called_at });
     }
     let counts = stack[..innermost].iter().any(|(frame, _)| is_counting(&frame.function));
-    Calls { levels, own, line, counts }
+    Calls { levels, own, line, counts, dependency, inside: None }
+}
+
+/// The package of a file in the directory of a registry: `crossbeam-epoch-0.9.18/src/atomic.rs` is of `crossbeam-epoch`.
+fn package(file: &str) -> &str {
+    let directory = file.split('/').next().unwrap_or_default();
+    let is_version = |at: &usize| {
+        directory[at + 1..].starts_with(|c: char| c.is_ascii_digit()) && directory[*at..].contains('.')
+    };
+    let version = directory.rmatch_indices('-').map(|(at, _)| at).find(is_version);
+    version.map_or(directory, |at| &directory[..at])
 }
 
 /// The last two names of a function's path: `my_crate::queue::Queue<T>::push` becomes `Queue::push`.
@@ -223,7 +264,15 @@ fn segments(path: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{package, short};
+
+    #[test]
+    fn packages_are_known_by_their_directories() {
+        assert_eq!(package("crossbeam-epoch-0.9.18/src/atomic.rs"), "crossbeam-epoch");
+        assert_eq!(package("utf-8-0.7.6/src/lib.rs"), "utf-8");
+        assert_eq!(package("once_cell-1.0.0-rc.1/src/lib.rs"), "once_cell");
+        assert_eq!(package("checkout/src/lib.rs"), "checkout");
+    }
 
     #[test]
     fn functions_keep_their_last_two_names() {

@@ -43,8 +43,12 @@ pub(crate) fn scene(failure: &Failure) -> Option<(u32, String)> {
         return source_line(trace, step.at).map(|source| (step.thread, source));
     }
     let event = match failure.kind {
+        // The panic that the message is of: others may follow from it.
         Kind::Panic => {
-            trace.events.iter().rev().find(|event| matches!(event.action, Action::Panic { .. }))?
+            let is_panic = |event: &&Event| matches!(event.action, Action::Panic { .. });
+            let is_meant = |event: &&Event| matches!(&event.action, Action::Panic { message } if *message == failure.message);
+            let mut latest = trace.events.iter().rev();
+            latest.clone().find(is_meant).or_else(|| latest.find(is_panic))?
         }
         Kind::Crash | Kind::StackOverflow | Kind::Exit => {
             let by = |event: &&Event| failure.thread.is_none_or(|thread| event.thread == thread);

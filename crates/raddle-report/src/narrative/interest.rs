@@ -17,6 +17,8 @@ pub(crate) enum Interest {
     Before,
     /// The event is a plain write: part of the state of objects, not of the interleaving.
     Plain,
+    /// The event is inside of a dependency, about memory that only the dependency knows.
+    Inside,
     /// The event counts references.
     Count,
     /// The event belongs to the unwinding of a panic.
@@ -49,6 +51,7 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Location
             () if matches!(event.action, Action::Write { .. }) => Interest::Plain,
             () if alone && event.action.place().is_some() => Interest::Before,
             () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
+            () if around[at].inside.is_some() => Interest::Inside,
             () if around[at].counts => Interest::Count,
             () if shared => Interest::Shown,
             () => Interest::Own,
@@ -59,7 +62,9 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Location
         events.iter().zip(interest).any(|(event, i)| event.action.place().is_some() && *i == Interest::Shown)
     };
     if !any(&interest) {
-        let quiet = |interest: &&mut Interest| matches!(**interest, Interest::Own | Interest::Before);
+        let quiet = |interest: &&mut Interest| {
+            matches!(**interest, Interest::Own | Interest::Before | Interest::Inside)
+        };
         interest.iter_mut().filter(quiet).for_each(|interest| *interest = Interest::Shown);
     }
     // The last event is shown, unless it belongs to unwinding.

@@ -15,6 +15,7 @@
 //! **Invariant:** nothing here knows colours, widths or files.
 
 pub(crate) mod calls;
+mod dependencies;
 pub(crate) mod ending;
 pub(crate) mod explanation;
 pub(crate) mod interest;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::calls::{Calls, Level, Lines, calls};
+use super::dependencies;
 use super::interest::{Interest, interest};
 use super::locations::{Locations, Naming};
 use super::tidy;
@@ -93,6 +94,7 @@ fn rows_of_steps(failure: &Failure, locations: &Locations, inside: &str) -> Vec<
     let trace = &failure.trace;
     let lines = Lines::of(trace);
     let mut around: Vec<Calls> = trace.events.iter().map(|event| calls(trace, event.at, &lines)).collect();
+    dependencies::fold(failure, &mut around);
     let mut texts = Vec::with_capacity(around.len());
     for (event, calls) in trace.events.iter().zip(&mut around) {
         let text = |naming: &Naming<'_>| words::event(&event.action, calls, naming, Spelling::Interleaved);
@@ -319,6 +321,11 @@ impl Builder<'_> {
         let text = match () {
             () if all(Interest::Unwinding) => format!("({count} while unwinding)"),
             () if all(Interest::Before) => format!("{name}({count}, no other thread yet)"),
+            () if interest.contains(&Interest::Inside) => {
+                let names = self.around[at..at + run].iter().filter_map(|calls| calls.inside.as_deref());
+                let names: Vec<&str> = names.collect::<BTreeSet<_>>().into_iter().collect();
+                format!("{name}({count} inside {})", names.join(", "))
+            }
             () if all(Interest::Count) && run == 1 && !name.is_empty() => name.trim_end().to_owned(),
             () if all(Interest::Count) => format!("{name}({count}, counting handles)"),
             () => format!("{name}({count}, nothing shared)"),

@@ -161,6 +161,7 @@ impl Sample {
                 file: Some(file.to_owned()),
                 line: Some(line.parse().unwrap()),
                 internal,
+                dependency: false,
             };
             let trace = &mut self.failure.trace;
             let frame = index_of(&mut trace.frames, frame);
@@ -795,6 +796,7 @@ pub(crate) fn broken_queue() -> Failure {
     let object = |name: &str, address: u128, size: u64, since| Object {
         name: format!("{name}#{}", 1 + u32::from(address == node)),
         of: name.into(),
+        in_crate: None,
         address: address as u64,
         size,
         since,

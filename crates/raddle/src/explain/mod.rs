@@ -56,6 +56,7 @@ pub(crate) fn explain(
     let fault = explainer.fault(&found.outcome, trace);
     let place = fault.as_ref().and_then(|fault| fault.place.as_ref());
     let message = outcome::message(found, &threads, place);
+    let message = outcome::cause(&events, &message).map_or(message, str::to_owned);
     let mut failure = Failure {
         format: failure::FORMAT,
         test,

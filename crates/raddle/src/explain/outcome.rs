@@ -3,7 +3,7 @@
 use raddle_engine::Outcome;
 use raddle_engine::exploration::Found;
 use raddle_engine::op::ThreadId;
-use raddle_report::failure::{self, Certainty, Kind, Location, ThreadEnd};
+use raddle_report::failure::{self, Action, Certainty, Event, Kind, Location, ThreadEnd};
 
 use super::fault;
 
@@ -82,6 +82,19 @@ pub(super) fn message(found: &Found, threads: &[failure::Thread], place: Option<
 
 /// The signal of `abort`.
 pub(super) const SIGABRT: i32 = 6;
+
+/// The panic of the thread for which a scope panics at its end, if the message is that of the scope.
+pub(super) fn cause<'e>(events: &'e [Event], message: &str) -> Option<&'e str> {
+    const SCOPE: &str = "a scoped thread panicked";
+    if !message.starts_with(SCOPE) {
+        return None;
+    }
+    // The first panic is the one that others follow from.
+    events.iter().find_map(|event| match &event.action {
+        Action::Panic { message } if !message.starts_with(SCOPE) => Some(message.as_str()),
+        _ => None,
+    })
+}
 
 /// The thread that panicked, crashed, overflowed its stack or ended the process.
 pub(crate) fn thread(outcome: &Outcome) -> Option<ThreadId> {

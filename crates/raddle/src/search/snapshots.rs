@@ -108,12 +108,12 @@ impl Observer for SnapshotRecorder {
             .iter()
             .map(|frame| (frame.return_address as u64, frame.frame_pointer as u64))
             .collect();
-        if !stack.is_empty() {
-            // Through code without frame pointers, a walk may go astray to another stack.
-            let stack_of = |&(_, frame_pointer): &(u64, u64)| stack::owner(frame_pointer as usize);
-            let own = stack.iter().filter(|frame| stack_of(frame) == stack_of(&stack[0]));
-            let frames: Vec<u64> = own.map(|&(_, frame_pointer)| frame_pointer).collect();
-            recorder.end_locals(event_number, thread, &frames);
+        // Functions without a frame pointer tell nothing, and a walk may go on to the stack from which the thread was entered.
+        let frames = || stack.iter().map(|frame| frame.1).filter(|&frame_pointer| frame_pointer != 0);
+        if let Some(first) = frames().next() {
+            let stack_of = |frame_pointer: u64| stack::owner(frame_pointer as usize);
+            let own: Vec<u64> = frames().filter(|&frame| stack_of(frame) == stack_of(first)).collect();
+            recorder.end_locals(event_number, thread, &own);
         }
         if let Some(address) = shared_location(&event.action) {
             let found = Found { address: address as u64, thread, stack: &stack };
