@@ -341,7 +341,7 @@ fn plain_cargo_test_in_ci_and_elsewhere() {
     cargo(None)
         .exits(101)
         .prints("two increments at once can be one")
-        .prints("this test was built without instrumentation");
+        .complains("this test was built without instrumentation");
     cargo(Some("false")).exits(101).prints("two increments at once can be one");
     set_up.write(
         "Cargo.toml",
@@ -489,15 +489,29 @@ fn a_full_disk() {
 }
 
 #[test]
+fn passes_of_the_user_that_do_not_go_with_the_instrumentation() {
+    // Without Raddle, because other flags build everything anew.
+    let fixture = Fixture::new("suite");
+    let with = |flags: &str| {
+        let mut command = fixture.command("test passes");
+        command.env("RUSTFLAGS", flags);
+        Run::of(command)
+    };
+    with("-C passes=instcombine")
+        .exits(101)
+        .does_not_print("... ok")
+        .complains("error: your flag `-C passes=instcombine` does not go with the instrumentation");
+    with("-C passes=function(instcombine)").exits(0).prints("... ok");
+}
+
+#[test]
 fn flags_of_the_user() {
     if !is_slow_wanted() {
         return;
     }
     let set_up = SetUp::new("flags");
-    set_up.explores(
-        "test",
-        &[("RUSTFLAGS", "-C passes=instcombine -C target-cpu=native -C debuginfo=0 -C strip=symbols")],
-    );
+    let others = "-C target-cpu=native -C debuginfo=0 -C strip=symbols";
+    set_up.explores("test", &[("RUSTFLAGS", &format!("-C passes=function(instcombine) {others}"))]);
     set_up.write(".cargo/config.toml", "[build]\nrustflags = [\"-C\", \"link-arg=-s\"]\n");
     let run = set_up.run("test", &[]);
     // Without symbols, Raddle cannot tell one access from another; whether the canary is found decides.
