@@ -90,7 +90,7 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
         coverage.trace(&session, &suites, &results, &settings, &contract)?;
     }
     if args.coverage {
-        print!("{}", coverage.text(&session.metadata.workspace_root));
+        print!("{}", coverage.text(&session.metadata.source_roots()));
     }
     if let Some(path) = &args.coverage_json {
         coverage.write(path)?;
