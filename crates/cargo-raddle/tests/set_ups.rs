@@ -497,11 +497,11 @@ fn passes_of_the_user_that_do_not_go_with_the_instrumentation() {
         command.env("RUSTFLAGS", flags);
         Run::of(command)
     };
-    with("-C passes=instcombine")
+    with("-C passes=dce")
         .exits(101)
         .does_not_print("... ok")
-        .complains("error: your flag `-C passes=instcombine` does not go with the instrumentation");
-    with("-C passes=function(instcombine)").exits(0).prints("... ok");
+        .complains("error: your flag `-C passes=dce` does not go with the instrumentation");
+    with("-C passes=function(dce)").exits(0).prints("... ok");
 }
 
 #[test]
@@ -511,7 +511,7 @@ fn flags_of_the_user() {
     }
     let set_up = SetUp::new("flags");
     let others = "-C target-cpu=native -C debuginfo=0 -C strip=symbols";
-    set_up.explores("test", &[("RUSTFLAGS", &format!("-C passes=function(instcombine) {others}"))]);
+    set_up.explores("test", &[("RUSTFLAGS", &format!("-C passes=function(dce) {others}"))]);
     set_up.write(".cargo/config.toml", "[build]\nrustflags = [\"-C\", \"link-arg=-s\"]\n");
     let run = set_up.run("test", &[]);
     // Without symbols, Raddle cannot tell one access from another; whether the canary is found decides.
