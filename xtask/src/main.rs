@@ -103,7 +103,9 @@ fn templates() -> bool {
         eprintln!("the templates for CI services are not checked: that takes check-jsonschema");
         return true;
     }
-    check("vendor.github-actions", "action.yml") && check("vendor.gitlab-ci", "templates/gitlab-ci.yml")
+    check("vendor.github-actions", "action.yml")
+        && check("vendor.github-workflows", ".github/workflows/nightly.yml")
+        && check("vendor.gitlab-ci", "templates/gitlab-ci.yml")
 }
 
 fn cargo() -> Command {

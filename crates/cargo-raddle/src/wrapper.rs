@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use crate::canary::CommandLine;
 use crate::error::{Error, Result};
@@ -35,11 +35,16 @@ pub(crate) fn is_wrapper(args: &[OsString]) -> bool {
 /// Becomes the compiler, or copies what it would make of a library of Raddle's.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     match prepare(&args[1..]) {
-        Ok((mut command, None)) => {
+        Ok(Prepared { mut command, compilation: None, clash: None }) => {
             let error = command.exec();
             eprintln!("error: cannot run `{}`: {error}", command.get_program().display());
         }
-        Ok((command, Some(compilation))) => match compilation.run(command) {
+        Ok(Prepared { mut command, compilation: None, clash: Some(mut clash) }) => match command.status() {
+            Ok(status) if status.success() => return ExitCode::SUCCESS,
+            Ok(_) => clash.tell(),
+            Err(error) => eprintln!("error: cannot run `{}`: {error}", command.get_program().display()),
+        },
+        Ok(Prepared { command, compilation: Some(compilation), .. }) => match compilation.run(command) {
             // A compiler that a signal ended has no code.
             Ok(status) => {
                 let code = status.code().and_then(|code| u8::try_from(code).ok());
@@ -52,8 +57,46 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The compiler's command line, and how the cache knows it if what it makes is kept.
-fn prepare(args: &[OsString]) -> Result<(Command, Option<Compilation>)> {
+/// How the compiler is run.
+struct Prepared {
+    command: Command,
+    /// How the cache knows the command line, if what it makes is kept.
+    compilation: Option<Compilation>,
+    /// What to ask if the compiler fails.
+    clash: Option<Clash>,
+}
+
+/// Passes that the user asks for, which may not go with those of the instrumentation: the compiler joins all of them to one list, whose
+/// first pass decides what the others may be.
+struct Clash {
+    passes: String,
+    /// Compiles nothing, with both.
+    probe: Command,
+}
+
+impl Clash {
+    fn new(passes: &str, compiler: &OsStr, flags: &[String]) -> Clash {
+        let mut probe = Command::new(compiler);
+        probe.args(["--crate-type", "lib", "--emit=obj", "-o", "/dev/null", "-", "-C"]);
+        probe.arg(format!("passes={passes}")).args(flags);
+        probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Clash { passes: passes.to_owned(), probe }
+    }
+
+    /// Says so if the passes are the reason for the compiler's failure.
+    fn tell(&mut self) {
+        if self.probe.status().is_ok_and(|status| !status.success()) {
+            eprintln!(
+                "error: your flag `-C passes={0}` does not go with the instrumentation, whose passes take whole modules: write \
+                 `-C passes=function({0})` if these take functions, or leave the flag out for `cargo raddle`",
+                self.passes
+            );
+        }
+    }
+}
+
+/// The compiler's command line, and what is to be done about it.
+fn prepare(args: &[OsString]) -> Result<Prepared> {
     let file = PathBuf::from(env::var_os(PLAN).unwrap_or_default());
     let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
     let plan: Plan = serde_json::from_str(&text)
@@ -79,7 +122,9 @@ fn prepare(args: &[OsString]) -> Result<(Command, Option<Compilation>)> {
     invocation.note_command_line(&plan.command_lines, args, directory)?;
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]);
-    Ok((command, compilation))
+    let passes = Some(&invocation.passes).filter(|passes| !passes.is_empty() && invocation.for_target);
+    let clash = passes.map(|passes| Clash::new(&passes.join(","), &args[0], &plan.flags));
+    Ok(Prepared { command, compilation, clash })
 }
 
 /// What matters of a compiler's command line.
@@ -100,6 +145,8 @@ struct Invocation {
     /// The library is machine code alone: it will not be optimised together with the program.
     is_machine_code: bool,
     extra_filename: String,
+    /// Passes that the user asks for.
+    passes: Vec<String>,
 }
 
 impl Invocation {
@@ -137,6 +184,7 @@ impl Invocation {
             Some(("opt-level", level)) => self.opt_level = Some(level.to_owned()),
             Some(("debug-assertions", _)) => self.debug_assertions = true,
             Some(("embed-bitcode", "no")) => self.is_machine_code = true,
+            Some(("passes", list)) => self.passes.extend(list.split_whitespace().map(str::to_owned)),
             Some(("extra-filename", suffix)) => self.extra_filename = suffix.to_owned(),
             _ => {}
         }
@@ -185,7 +233,7 @@ impl Invocation {
                 if library != Library::Listed {
                     additions.extend_from_slice(&flags.engine);
                 }
-                if library == Library::Engine && self.is_machine_code {
+                if library == Library::Engine && self.is_machine_code && self.passes.is_empty() {
                     additions.extend_from_slice(match self.crate_name.as_deref() {
                         Some(name) if HOT.contains(&name) => &flags.hot,
                         Some(name) if COLD.contains(&name) => &flags.cold,
@@ -382,6 +430,13 @@ mod tests {
         let args = ["rustc", "--cfg", "x.rs", "--crate-name", "a", "src/lib.rs", "-o", "out.rs"];
         let found = Invocation::parse(&args.map(str::to_owned));
         assert_eq!(found.source, Some("src/lib.rs".into()));
+    }
+
+    #[test]
+    fn passes_of_the_user_are_seen() {
+        let line = "rustc --crate-name a src/lib.rs -C passes=instcombine -Cpasses=dce --target t";
+        let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        assert_eq!(Invocation::parse(&args).passes, ["instcombine", "dce"]);
     }
 
     #[test]

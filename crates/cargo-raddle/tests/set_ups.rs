@@ -8,7 +8,7 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use common::{Fixture, Run, is_slow_wanted};
 
@@ -111,25 +111,57 @@ exec "$compiler" "$@"
 "#;
 
 #[test]
-fn a_plain_set_up_explores_and_the_canary_is_found_once() {
-    let set_up = SetUp::new("plain");
-    set_up.explores("test", &[]);
-    let canaries = || {
-        let files = fs::read_dir(set_up.target.join("raddle/canaries")).unwrap();
-        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
-        names.sort();
-        names
-    };
-    let before = canaries();
-    assert!(!before.is_empty());
-    set_up.explores("test", &[]);
-    assert_eq!(canaries().len(), canaries().iter().filter(|name| before.contains(name)).count());
-    let left: Vec<_> = fs::read_dir(set_up.target.join("raddle"))
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name == &format!("canary.{}", std::process::id()))
-        .collect();
-    assert_eq!(left, Vec::<String>::new());
+fn a_plain_set_up() {
+    SetUp::new("plain").explores("test", &[]);
+}
+
+/// A compiler wrapper that writes down what begins and what ends, does not compile the test before the canary has begun, and gives up in the
+/// end.
+const WRITES_DOWN: &str = r#"
+name=none
+for arg do
+    [ "$last" = --crate-name ] && name=$arg
+    last=$arg
+done
+# Other set-ups are built in the same target directory, but not in the same working directory.
+[ "$PWD" = "$HERE" ] && echo "begin $name" >> "$LOG"
+if [ "$name" = counter ]; then
+    waited=0
+    until grep -q 'begin raddle_canary' "$LOG" || [ $waited = 300 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+fi
+"$@"
+code=$?
+[ "$PWD" = "$HERE" ] && echo "end $name" >> "$LOG"
+exit $code
+"#;
+
+#[test]
+fn the_canary_is_compiled_once_while_the_test_is_and_nothing_is_left_of_it() {
+    let set_up = SetUp::new("beside");
+    let wrapper = set_up.script("wrap", WRITES_DOWN);
+    let log = set_up.directory.join("log");
+    let mut command = set_up.command("test");
+    command.env("RUSTC_WRAPPER", &wrapper).env("LOG", &log).env("HERE", &set_up.directory);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let scratch = format!("canary.{}.", child.id());
+    let run = Run::from(child.wait_with_output().unwrap());
+    let run = run.exits(0).prints("test the_lost_increment_is_found ... ok");
+
+    let text = fs::read_to_string(&log).unwrap();
+    let line = |wanted: &str| text.lines().position(|line| line == wanted);
+    assert!(line("begin raddle_canary").is_some(), "{text}{run}");
+    assert!(line("begin raddle_canary") < line("end counter"), "{text}");
+    // Neither the library's test nor the next run needs another one.
+    let again = [("RUSTC_WRAPPER", &wrapper), ("LOG", &log), ("HERE", &set_up.directory)];
+    set_up.explores("test", &again.map(|(name, path)| (name, path.to_str().unwrap())));
+    let text = fs::read_to_string(&log).unwrap();
+    assert_eq!(text.matches("begin raddle_canary").count(), 1, "{text}");
+    let names = fs::read_dir(set_up.target.join("raddle")).unwrap();
+    let mut names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.find(|name| name.starts_with(&scratch)), None);
 }
 
 #[test]
@@ -309,7 +341,7 @@ fn plain_cargo_test_in_ci_and_elsewhere() {
     cargo(None)
         .exits(101)
         .prints("two increments at once can be one")
-        .prints("this test was built without instrumentation");
+        .complains("this test was built without instrumentation");
     cargo(Some("false")).exits(101).prints("two increments at once can be one");
     set_up.write(
         "Cargo.toml",
@@ -457,15 +489,29 @@ fn a_full_disk() {
 }
 
 #[test]
+fn passes_of_the_user_that_do_not_go_with_the_instrumentation() {
+    // Without Raddle, because other flags build everything anew.
+    let fixture = Fixture::new("suite");
+    let with = |flags: &str| {
+        let mut command = fixture.command("test passes");
+        command.env("RUSTFLAGS", flags);
+        Run::of(command)
+    };
+    with("-C passes=dce")
+        .exits(101)
+        .does_not_print("... ok")
+        .complains("error: your flag `-C passes=dce` does not go with the instrumentation");
+    with("-C passes=function(dce)").exits(0).prints("... ok");
+}
+
+#[test]
 fn flags_of_the_user() {
     if !is_slow_wanted() {
         return;
     }
     let set_up = SetUp::new("flags");
-    set_up.explores(
-        "test",
-        &[("RUSTFLAGS", "-C passes=instcombine -C target-cpu=native -C debuginfo=0 -C strip=symbols")],
-    );
+    let others = "-C target-cpu=native -C debuginfo=0 -C strip=symbols";
+    set_up.explores("test", &[("RUSTFLAGS", &format!("-C passes=function(dce) {others}"))]);
     set_up.write(".cargo/config.toml", "[build]\nrustflags = [\"-C\", \"link-arg=-s\"]\n");
     let run = set_up.run("test", &[]);
     // Without symbols, Raddle cannot tell one access from another; whether the canary is found decides.

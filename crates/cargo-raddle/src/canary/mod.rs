@@ -6,15 +6,18 @@
 //! noted under a key of everything that could change it.
 //!
 //! A program of its own is needed, because nothing can be asked of a test binary but to run tests; and its source is compiled as the
-//! tests are, because Raddle's own crates are not instrumented.
+//! tests are, because Raddle's own crates are not instrumented. It is compiled beside the tests ([`beside`]), so that nobody waits for it.
 
+mod beside;
 mod command_line;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
+pub(crate) use self::beside::build_beside;
 pub(crate) use self::command_line::CommandLine;
 use crate::binary::TestBinary;
 use crate::error::{Error, Result};
@@ -24,34 +27,48 @@ use crate::session::Session;
 
 const PROGRAM: &str = include_str!("program.rs");
 
+/// Canaries that are compiled and not yet run, by their keys.
+pub(crate) type Compiled = BTreeMap<String, Program>;
+
 /// Looks for the canary's bugs in a build like that of each binary that links Raddle, unless that was done before.
 ///
 /// # Errors
 /// If one is not found: then nothing that these binaries say can be trusted.
-pub(crate) fn check(session: &Session, binaries: &[TestBinary]) -> Result<()> {
+pub(crate) fn check(session: &Session, binaries: &[TestBinary], mut compiled: Compiled) -> Result<()> {
     let mut different: BTreeMap<String, (Canary, &TestBinary)> = BTreeMap::new();
     for binary in binaries {
         let Some(name) = binary.executable.file_name() else { continue };
-        let Some(line) = CommandLine::read(&session.command_lines.join(name)) else { continue };
-        let Some(raddle) = line.raddle() else { continue };
-        let canary = Canary { flags: line.flags(), directory: line.directory, raddle };
+        let Some(canary) = Canary::like(&session.command_lines.join(name)) else { continue };
         different.entry(canary.key(session)?).or_insert((canary, binary));
     }
-    let found = session.directory.join("canaries");
     for (key, (canary, binary)) in different {
-        let note = found.join(&key);
+        let note = note(session, &key);
         if note.exists() {
             continue;
         }
-        let scratch = session.directory.join(format!("canary.{}", std::process::id()));
-        let result = canary.run(session, binary, &scratch);
-        fs::remove_dir_all(&scratch).ok();
-        result?;
+        let program = match compiled.remove(&key) {
+            Some(program) => program,
+            None => canary.compile(session)?.map_err(|said| {
+                eprint!("{said}");
+                not_explored("a program like the tests cannot be compiled (see above)")
+            })?,
+        };
+        program.run(binary)?;
+        let found = found(session);
         fs::create_dir_all(&found).map_err(Error::file("create", &found))?;
         // Empty: its name says it all, so that there is nothing to be half written.
         fs::write(&note, "").map_err(Error::file("write", &note))?;
     }
     Ok(())
+}
+
+/// Where it is noted that canaries were found.
+fn found(session: &Session) -> PathBuf {
+    session.directory.join("canaries")
+}
+
+fn note(session: &Session, key: &str) -> PathBuf {
+    found(session).join(key)
 }
 
 /// Whether this compiler knows what instrumentation asks of it, after a build that failed: the sentence if it does not.
@@ -91,6 +108,13 @@ struct Canary {
 }
 
 impl Canary {
+    /// The canary of a test, by the note of its command line; none if the test does not link Raddle.
+    fn like(note: &Path) -> Option<Canary> {
+        let line = CommandLine::read(note)?;
+        let raddle = line.raddle()?;
+        Some(Canary { flags: line.flags(), directory: line.directory, raddle })
+    }
+
     /// A name for everything that could change what is found.
     fn key(&self, session: &Session) -> Result<String> {
         let this = std::env::current_exe().map_err(Error::file("find", "cargo-raddle"))?;
@@ -105,10 +129,10 @@ impl Canary {
         Ok(key(&[PROGRAM, &self.flags.join("\n"), &directory, &plan, &session.rustc_version, &files]))
     }
 
-    /// Compiles the program like a test, and runs it.
-    fn run(&self, session: &Session, binary: &TestBinary, scratch: &Path) -> Result<()> {
-        fs::create_dir_all(scratch).map_err(Error::file("create", scratch))?;
-        let (source, program) = (scratch.join("raddle_canary.rs"), scratch.join("raddle_canary"));
+    /// Compiles the program like a test; what the compiler says if it cannot.
+    fn compile(&self, session: &Session) -> Result<std::result::Result<Program, String>> {
+        let program = Program::new(session)?;
+        let source = program.scratch.join("raddle_canary.rs");
         fs::write(&source, PROGRAM).map_err(Error::file("write", &source))?;
         let mut compiler = session.wrapper()?;
         compiler.args(&self.flags).current_dir(&self.directory);
@@ -124,24 +148,46 @@ impl Canary {
         if !session.options.compilation.no_races {
             compiler.args(["--cfg", "raddle_canary_races"]);
         }
-        compiler.arg("-o").arg(&program).arg(&source).stdin(Stdio::null());
+        compiler.arg("-o").arg(program.file()).arg(&source).stdin(Stdio::null());
         let compiled = compiler.output().map_err(Error::start(&session.rustc))?;
-        if !compiled.status.success() {
-            eprint!("{}", String::from_utf8_lossy(&compiled.stderr));
-            return Err(not_explored("a program like the tests cannot be compiled (see above)"));
-        }
+        Ok(match compiled.status.success() {
+            true => Ok(program),
+            false => Err(String::from_utf8_lossy(&compiled.stderr).into_owned()),
+        })
+    }
+}
 
-        let mut command = binary.command_of(&program);
+/// A canary that is compiled. Its directory is gone when it is dropped.
+pub(crate) struct Program {
+    scratch: PathBuf,
+}
+
+impl Program {
+    fn new(session: &Session) -> Result<Program> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let scratch = session.directory.join(format!("canary.{}.{number}", std::process::id()));
+        fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
+        Ok(Program { scratch })
+    }
+
+    fn file(&self) -> PathBuf {
+        self.scratch.join("raddle_canary")
+    }
+
+    /// Runs it as `binary` would be run, and fails if it misses one of its bugs.
+    fn run(&self, binary: &TestBinary) -> Result<()> {
+        let mut command = binary.command_of(&self.file());
         for (name, _) in std::env::vars_os() {
             // What the canary is to find does not depend on options.
             if name.to_str().is_some_and(|name| name.starts_with("RADDLE_")) {
                 command.env_remove(name);
             }
         }
-        command.env("RADDLE_OWNED", "1").env("RADDLE_FAILURES", scratch.join("failures"));
-        command.env("RADDLE_TIME_LIMIT", "60s").current_dir(scratch);
+        command.env("RADDLE_OWNED", "1").env("RADDLE_FAILURES", self.scratch.join("failures"));
+        command.env("RADDLE_TIME_LIMIT", "60s").current_dir(&self.scratch);
         prepare(&mut command, None);
-        let output = command.stdin(Stdio::null()).output().map_err(Error::start(&program))?;
+        let output = command.stdin(Stdio::null()).output().map_err(Error::start(self.file()))?;
         let said = String::from_utf8_lossy(&output.stdout);
         let missed = said.lines().find_map(|line| line.strip_prefix("missed: "));
         match missed {
@@ -152,6 +198,12 @@ impl Canary {
                 Err(not_explored(&format!("its process {}", describe_status(output.status))))
             }
         }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.scratch).ok();
     }
 }
 

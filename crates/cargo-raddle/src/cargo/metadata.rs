@@ -1,6 +1,6 @@
 //! The parts of `cargo metadata` that Raddle reads.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -86,6 +86,14 @@ impl Metadata {
     /// The members of the workspace.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Package> {
         self.workspace_members.iter().filter_map(|id| self.package(id))
+    }
+
+    /// The directories that files of sources are relative to: the workspace, and those that packages of registries lie in.
+    pub(crate) fn source_roots(&self) -> Vec<PathBuf> {
+        let packages = self.packages.iter().filter_map(|package| package.directory().parent());
+        let others: BTreeSet<&Path> =
+            packages.filter(|root| !root.starts_with(&self.workspace_root)).collect();
+        std::iter::once(&*self.workspace_root).chain(others).map(Path::to_owned).collect()
     }
 
     /// The packages that cargo selects in `directory` (or for a manifest) when none is asked for.

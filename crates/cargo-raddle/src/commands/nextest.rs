@@ -27,7 +27,8 @@ pub(crate) fn nextest(args: NextestArgs) -> Result<u8> {
         && !rest.iter().any(|arg| arg.starts_with("--archive-file") || arg.starts_with("--binaries-metadata"))
     {
         // The same build as nextest's own, which then finds it done.
-        canary::check(&session, &build_tests(&session)?)?;
+        let (binaries, canaries) = canary::build_beside(&session, || build_tests(&session));
+        canary::check(&session, &binaries?, canaries)?;
     }
 
     let mut nextest = session.instrumented()?;

@@ -42,7 +42,11 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
             eprintln!("{}: {sentence}", terminal.paint(Style::Warn, "warning"));
         }
     }
-    let binaries = build_tests(&session)?;
+    let (binaries, canaries) = match args.no_run || harness.list {
+        true => (build_tests(&session), canary::Compiled::new()),
+        false => canary::build_beside(&session, || build_tests(&session)),
+    };
+    let binaries = binaries?;
     if args.no_run {
         for binary in &binaries {
             let text = format!("{} ({})", binary.source, binary.executable.display());
@@ -52,7 +56,7 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     }
 
     if !harness.list {
-        canary::check(&session, &binaries)?;
+        canary::check(&session, &binaries, canaries)?;
     }
     let suites = select(binaries, &harness)?;
     if harness.list {
@@ -86,7 +90,7 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
         coverage.trace(&session, &suites, &results, &settings, &contract)?;
     }
     if args.coverage {
-        print!("{}", coverage.text(&session.metadata.workspace_root));
+        print!("{}", coverage.text(&session.metadata.source_roots()));
     }
     if let Some(path) = &args.coverage_json {
         coverage.write(path)?;

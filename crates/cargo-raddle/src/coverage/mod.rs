@@ -9,7 +9,7 @@ mod unseen;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use raddle_report::file;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,10 @@ impl Coverage {
     }
 
     /// The listing: each line of code with an atomic access or a lock that was reached, and how threads met there.
-    pub(crate) fn text(&self, workspace: &Path) -> String {
+    ///
+    /// Files are looked for in `roots`: those of the workspace are relative to its root, those of other packages begin with the directory of
+    /// the package, `once_cell-1.21.4/src/race.rs`.
+    pub(crate) fn text(&self, roots: &[PathBuf]) -> String {
         let mut text = String::from("\ncoverage\n");
         let explorations: Vec<&Covered> = self.tests.iter().flat_map(|test| &test.explorations).collect();
         if explorations.is_empty() {
@@ -160,10 +163,12 @@ impl Coverage {
         );
         for (file, marks) in &lines {
             let _ = writeln!(text, "\n  {file}");
-            let source = fs::read_to_string(workspace.join(file)).unwrap_or_default();
+            let source = roots.iter().find_map(|root| fs::read_to_string(root.join(file)).ok());
+            let source = source.unwrap_or_default();
             for (&line, mark) in marks {
                 let code = source.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim();
-                let _ = writeln!(text, "  {:>13}  {line:>5}  {code}", mark.text());
+                let listed = format!("  {:>13}  {line:>5}  {code}", mark.text());
+                let _ = writeln!(text, "{}", listed.trim_end());
             }
         }
         text + &self.unseen.text()
@@ -222,6 +227,24 @@ mod tests {
     #[test]
     fn a_run_without_explorations_says_so() {
         let coverage = Coverage { format: FORMAT, tests: Vec::new(), unseen: Unseen::default() };
-        assert!(coverage.text(Path::new(".")).contains("no exploration"));
+        assert!(coverage.text(&[]).contains("no exploration"));
+    }
+
+    #[test]
+    fn lines_of_other_packages_are_shown_too() {
+        let registry = tempfile::tempdir().unwrap();
+        fs::create_dir_all(registry.path().join("cell-1.2.3/src")).unwrap();
+        fs::write(registry.path().join("cell-1.2.3/src/lib.rs"), "// one\n    self.0.load(Acquire)\n")
+            .unwrap();
+        let sites = [("cell-1.2.3/src/lib.rs", 2, true, true), ("gone-1.0.0/src/lib.rs", 7, true, true)];
+        let tests = vec![CoveredTest {
+            package: "p".to_owned(),
+            name: "t".to_owned(),
+            explorations: vec![covered(&sites)],
+        }];
+        let coverage = Coverage { format: FORMAT, tests, unseen: Unseen::default() };
+        let text = coverage.text(&["/nowhere".into(), registry.path().to_owned()]);
+        assert!(text.contains("      contended      2  self.0.load(Acquire)\n"), "{text}");
+        assert!(text.contains("      contended      7\n"), "{text}");
     }
 }

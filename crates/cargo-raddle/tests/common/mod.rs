@@ -81,7 +81,10 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn of(mut command: Command) -> Run {
-        let Output { status, stdout, stderr } = command.output().unwrap();
+        Run::from(command.output().unwrap())
+    }
+
+    pub(crate) fn from(Output { status, stdout, stderr }: Output) -> Run {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }

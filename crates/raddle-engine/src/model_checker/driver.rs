@@ -77,6 +77,7 @@ impl ModelChecker {
 
     /// Makes the current graph the one that a work item leads to. False if that graph is not to be explored.
     pub(super) fn apply(&mut self, work: WorkItem) -> bool {
+        debug_assert!(work.position as usize <= self.graph().len(), "the events before {work:?} are there");
         self.branches.truncate(work.position as usize);
         // The value may have been found to be a spin iteration since the item was added.
         if work.event.reads() && !self.accepts(&work.event, work.event.read) {

@@ -187,7 +187,7 @@ impl ModelChecker {
     }
 
     /// Assumes that a thread spins: from its event `since` to its event `spin_read`, it made a spin iteration. The events from
-    /// the spin read on are removed. The execution is repeated if it added the spin read as a maximal extension. If the spin read
+    /// the spin read on are removed, but for those that items of the work list need. The execution is repeated if it added the spin read as a maximal extension. If the spin read
     /// was an alternative from the work list, other items of the list take its place. If it came from a backward revisit, it
     /// stays as a blocked read, and the execution is repeated.
     ///
@@ -215,16 +215,20 @@ impl ModelChecker {
         let last = own[spin_read as usize];
         let read = *graph.event(last);
         let length = spin_read - since;
-        self.discard_events(last as usize);
-        let branch = self.branches.current_mut();
-        let reads_hash = branch.graph.reads_hash_of(thread);
+        let reads_hash = graph.reads_hash_before(&read);
         self.spins
             .reads
             .insert(SpinRead { thread, reads_hash, value: read.read }, SpinLoop { length, proven });
         self.spins.unproven |= !proven;
-        let is_revisited = (last as usize) < branch.revisited_len;
+        let is_revisited = (last as usize) < self.branches.current().revisited_len;
         self.repeat = last as usize >= self.initial_len || is_revisited;
         if is_revisited {
+            // The repeated execution finds what is left to do after the blocked read.
+            self.discard_work(last as usize + 1);
+        }
+        self.discard_events(last as usize);
+        if is_revisited {
+            let branch = self.branches.current_mut();
             branch.graph.push(Event { blocked: true, ..read }, 0);
             branch.revisited_len = branch.graph.len();
         }

@@ -177,12 +177,18 @@ impl ModelChecker {
         }
     }
 
-    /// Removes all but the first `len` events of the graph, and the work items that the current execution added for the others.
+    /// Removes all but the first `len` events of the graph, and the work items that the current execution added for the others. Events that
+    /// items of earlier executions are to be added to stay.
     pub(super) fn discard_events(&mut self, len: usize) {
-        self.branches.truncate(len);
-        let own = len.max(self.initial_len);
+        self.discard_work(len.max(self.initial_len));
+        let needed = self.branches.current().work.last().map_or(0, |work| work.position as usize);
+        self.branches.truncate(len.max(needed));
+    }
+
+    /// Removes the work items of the current branch at this position and after it.
+    pub(super) fn discard_work(&mut self, position: usize) {
         let work = &mut self.branches.current_mut().work;
-        while work.last().is_some_and(|work| work.position as usize >= own) {
+        while work.last().is_some_and(|work| work.position as usize >= position) {
             work.pop();
         }
     }

@@ -400,6 +400,31 @@ mod tests {
         }
     }
 
+    /// The number of searches until the portfolio ends, if it has found nothing new for as long as it must look.
+    fn searches_when_quiet(options: &Options, instrumented: bool) -> usize {
+        let mut portfolio = Portfolio::new(options, None);
+        portfolio.begin = Instant::now().checked_sub(LEAST).unwrap();
+        let mut searches = 0;
+        while let Some(phase) = portfolio.next(options, instrumented) {
+            make(&mut portfolio, &phase, false);
+            searches += 1;
+        }
+        searches
+    }
+
+    #[test]
+    fn a_quiet_portfolio_ends_after_one_round_instrumented_or_not_unless_there_is_a_budget() {
+        let some = Values { executions: Some(1 << 40), ..Values::default() };
+        let with_budget = Values { budget: Some(Duration::from_secs(3600)), ..some.clone() };
+        for instrumented in [true, false] {
+            let (quiet, all) = (
+                searches_when_quiet(&some.clone().into(), instrumented),
+                searches_when_quiet(&with_budget.clone().into(), instrumented),
+            );
+            assert!(quiet > 2 && quiet <= FIRST_ROUND && quiet < all, "{quiet} of {all}");
+        }
+    }
+
     fn scenario(options: &Options, orders: u64) -> Portfolio {
         Portfolio::new(options, Some(Scope { orders, weak: true, exhaustible: true }))
     }
