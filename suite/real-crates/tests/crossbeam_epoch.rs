@@ -78,6 +78,18 @@ fn a_stack_on_the_global_collector_loses_nothing() {
 }
 
 #[test]
+fn a_stack_on_the_global_collector_is_its_own_specification() {
+    // The collector of an execution is gone with it. The stack that runs one operation after the other, to tell what is
+    // right, must not keep a handle to that collector.
+    raddle::Test::new(|| Stack { head: Atomic::null() })
+        .operation("push", |stack: &Stack, value: u32| stack.push(value))
+        .operation("pop", |stack: &Stack| stack.pop())
+        .iterations(5)
+        .executions(200)
+        .run();
+}
+
+#[test]
 fn deferred_functions_run_when_nobody_is_pinned() {
     passes(500, || {
         let collector = Collector::new();

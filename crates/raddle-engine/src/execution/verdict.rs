@@ -24,6 +24,15 @@ pub struct EndedExecution<'a> {
 }
 
 impl EndedExecution<'_> {
+    /// Rolls the statics back, and the memory that existed before the exploration. A judge that runs code of the user's does so first:
+    /// statics of the execution may point to memory that will be used again, and the code may keep such pointers in thread-locals.
+    /// The execution's own memory stays whole.
+    pub fn roll_back_statics(&self) {
+        if let Some(pages) = &self.engine.exploration.pages {
+            pages.roll_back();
+        }
+    }
+
     /// The choices that make the execution again.
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()

@@ -110,6 +110,8 @@ impl<'a, 'd> PlanJudge<'a, 'd> {
             let Some(moments) = ended.moments() else { return Outcome::Discarded(Discarded::Blocked) };
             log.put_in_order(&moments);
         }
+        // The specification may be the object itself.
+        ended.roll_back_statics();
         let verdict = quietly(|| self.verification.borrow_mut().verify(self.plan, log, self.order));
         if verdict == Verdict::Right {
             return Outcome::Passed;
