@@ -3,6 +3,7 @@
 //! The terminal, the pictures and the page render the same narrative.
 //!
 //! - `calls`: the calls around an event, and its line of source code.
+//! - `dependencies`: the insides of dependencies, which are folded.
 //! - `locations`: the names of memory locations, and the locations that threads share.
 //! - `interest`: the events that concern more than their own thread.
 //! - `words`: events, memory orders, values and threads in words.
