@@ -1,5 +1,7 @@
 //! Tables in plain text.
 
+use crate::record;
+
 /// A column: its name and the width of its cells. Without a width it holds text, which begins at the left.
 pub(crate) type Column = (&'static str, usize);
 
@@ -14,14 +16,21 @@ impl Table {
     /// Prints a title and the head.
     pub(crate) fn new(title: &str, columns: &[Column]) -> Table {
         let table = Table { columns: columns.to_vec() };
+        record::begin(title, columns);
         println!("\n{title}");
         let names: Vec<_> = columns.iter().map(|column| column.0.to_owned()).collect();
-        table.row(&names);
+        table.print(&names);
         println!("{}", "-".repeat(columns.iter().map(|column| width(*column) + 2).sum::<usize>() - 2));
         table
     }
 
+    /// Prints a row, and notes it.
     pub(crate) fn row(&self, cells: &[String]) {
+        record::row(cells);
+        self.print(cells);
+    }
+
+    fn print(&self, cells: &[String]) {
         let padded = cells.iter().zip(&self.columns).map(|(cell, &column)| {
             let width = width(column);
             if column.1 == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
