@@ -32,7 +32,7 @@ pub enum Collection {
     Queue,
     /// Last in, first out.
     Stack,
-    /// Best first; see [`crate::model::priority_queue::priority`] for what an element's priority is.
+    /// Best first. The priority of an element that is a pair is its first part; any other element is its own priority.
     PriorityQueue {
         /// Whether the smallest comes first instead of the largest.
         smallest_first: bool,
