@@ -26,7 +26,7 @@ pub(crate) fn write_junit(path: &Path, suites: &[Suite], results: &[TestResult])
     };
     let suites: Vec<junit::Suite> =
         suites.iter().enumerate().map(suite).filter(|suite| !suite.cases.is_empty()).collect();
-    file::replace(path, &junit(&suites)).map_err(Error::file("write", path))
+    file::replace(path, junit(&suites)).map_err(Error::file("write", path))
 }
 
 fn verdict(finished: &Finished) -> junit::Verdict {

@@ -17,9 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::SystemTime;
 
+use raddle_report::file;
 use serde::{Deserialize, Serialize};
-
-use crate::file;
 
 /// Names the directory of the cache; `off` switches it off.
 pub(crate) const VARIABLE: &str = "CARGO_RADDLE_CACHE";
@@ -182,10 +181,10 @@ impl Compilation {
                 contents.push((name, bytes));
             }
             for (name, bytes) in contents {
-                file::write_whole(&self.out_dir.join(name), &bytes)?;
+                file::replace(&self.out_dir.join(name), &bytes)?;
             }
             let list = directories.show(&manifest.dependencies);
-            file::write_whole(&self.out_dir.join(format!("{}.d", self.stem)), list.as_bytes())?;
+            file::replace(&self.out_dir.join(format!("{}.d", self.stem)), list.as_bytes())?;
             // It was used now: the oldest are deleted first.
             File::options().append(true).open(entry.join(Manifest::FILE))?.set_modified(SystemTime::now())?;
             io::stderr().write_all(directories.show(&manifest.messages).as_bytes())?;

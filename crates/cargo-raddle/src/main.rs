@@ -36,7 +36,6 @@ mod commands;
 mod coverage;
 mod debug;
 mod error;
-mod file;
 mod instrument;
 mod library_cache;
 mod libtest;

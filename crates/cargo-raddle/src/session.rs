@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use raddle_report::file;
+
 use crate::allocator;
 use crate::announce;
 use crate::cargo::metadata::Package;
 use crate::cargo::{Cargo, CargoOptions, Config, Metadata, RustcVersion};
 use crate::error::{Error, Result};
-use crate::file;
 use crate::instrument::{self, LibraryFlags, Plan};
 use crate::library_cache;
 use crate::passthrough;
@@ -191,7 +192,7 @@ fn write_plan(plan: &Plan, directory: &Path) -> Result<(PathBuf, String)> {
     let key = instrument::key(&[&text]);
     let file = directory.join(format!("plan-{key}.json"));
     if !file.exists() {
-        file::write_whole(&file, text).map_err(Error::file("write", &file))?;
+        file::replace(&file, text).map_err(Error::file("write", &file))?;
     }
     Ok((file, key))
 }

@@ -10,11 +10,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+
+use raddle_report::file;
 
 use crate::canary::CommandLine;
 use crate::error::{Error, Result};
-use crate::file;
 use crate::instrument::{COLD, HOT, Plan};
 use crate::library_cache::{self, Compilation};
 
@@ -40,21 +41,27 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
             eprintln!("error: cannot run `{}`: {error}", command.get_program().display());
         }
         Ok(Prepared { mut command, compilation: None, clash: Some(mut clash) }) => match command.status() {
-            Ok(status) if status.success() => return ExitCode::SUCCESS,
-            Ok(_) => clash.tell(),
+            Ok(status) => {
+                if !status.success() {
+                    clash.tell();
+                }
+                return code_of(status);
+            }
             Err(error) => eprintln!("error: cannot run `{}`: {error}", command.get_program().display()),
         },
         Ok(Prepared { command, compilation: Some(compilation), .. }) => match compilation.run(command) {
-            // A compiler that a signal ended has no code.
-            Ok(status) => {
-                let code = status.code().and_then(|code| u8::try_from(code).ok());
-                return code.map_or(ExitCode::FAILURE, ExitCode::from);
-            }
+            Ok(status) => return code_of(status),
             Err(error) => eprintln!("error: cannot run the compiler: {error}"),
         },
         Err(error) => eprintln!("error: {error}"),
     }
     ExitCode::FAILURE
+}
+
+/// The code that the compiler ended with. If a signal ended it, there is none.
+fn code_of(status: ExitStatus) -> ExitCode {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// How the compiler is run.
@@ -255,7 +262,7 @@ impl Invocation {
         let Some(note) = self.note_of_test(directory) else { return Ok(()) };
         let line = CommandLine { args: strings(args), directory: current };
         let text = serde_json::to_string(&line).map_err(Error::usage)?;
-        file::write_whole(&note, text).map_err(Error::file("write", &note))
+        file::replace(&note, text).map_err(Error::file("write", &note))
     }
 
     /// The file in `directory` that is about this test binary; none if it is not one.

@@ -42,7 +42,7 @@ impl Store {
     /// When it cannot be written.
     pub fn put(&self, grade: &Grade) -> io::Result<()> {
         let text = serde_json::to_string(grade).map_err(io::Error::other)?;
-        raddle_report::file::replace(&self.file(&grade.name), &text)
+        raddle_report::file::replace(&self.file(&grade.name), text)
     }
 
     fn file(&self, name: &str) -> PathBuf {

@@ -106,7 +106,7 @@ impl Failure {
 
     /// Writes the failure over the file that it was read from: whole or not at all.
     pub fn rewrite(&self, path: &Path) -> io::Result<()> {
-        replace(path, &self.to_json())
+        replace(path, self.to_json())
     }
 
     /// The text of the failure file.

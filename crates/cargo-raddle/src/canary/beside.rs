@@ -24,9 +24,9 @@ pub(crate) fn build_beside<T>(session: &Session, build: impl FnOnce() -> T) -> (
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let canaries = scope.spawn(|| compile_until(session, &ended));
-        let _end = OnDrop(&ended);
+        let end = OnDrop(&ended);
         let built = build();
-        ended.store(true, Ordering::Relaxed);
+        drop(end);
         (built, canaries.join().unwrap_or_default())
     })
 }

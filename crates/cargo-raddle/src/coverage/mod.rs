@@ -130,7 +130,7 @@ impl Coverage {
     /// Writes the JSON.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let json = serde_json::to_string_pretty(self).map_err(Error::usage)?;
-        file::replace(path, &json).map_err(Error::file("write", path))
+        file::replace(path, json).map_err(Error::file("write", path))
     }
 
     /// The listing: each line of code with an atomic access or a lock that was reached, and how threads met there.

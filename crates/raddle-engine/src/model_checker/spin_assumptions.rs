@@ -187,9 +187,9 @@ impl ModelChecker {
     }
 
     /// Assumes that a thread spins: from its event `since` to its event `spin_read`, it made a spin iteration. The events from
-    /// the spin read on are removed, but for those that items of the work list need. The execution is repeated if it added the spin read as a maximal extension. If the spin read
-    /// was an alternative from the work list, other items of the list take its place. If it came from a backward revisit, it
-    /// stays as a blocked read, and the execution is repeated.
+    /// the spin read on are removed, but for those that items of the work list need. The execution is repeated if it added the
+    /// spin read as a maximal extension. If the spin read was an alternative from the work list, other items of the list take its
+    /// place. If it came from a backward revisit, it stays as a blocked read, and the execution is repeated.
     ///
     /// False if the iteration is worth exploring: it is a failed attempt of an optimistic algorithm, and the `code` of its loop
     /// does not say that it waits.

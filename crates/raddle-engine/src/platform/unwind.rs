@@ -73,7 +73,9 @@ pub fn call_stack() -> Vec<CallFrame> {
     // SAFETY: the callback gets what it expects.
     unsafe { _Unwind_Backtrace(visit, (&raw mut found).cast()) };
     // Nothing is above the outermost frame to compare with.
-    found.frames.pop_if(|frame| frame.frame_pointer < found.stack_pointer);
+    if let Some(last) = found.frames.last_mut().filter(|last| last.frame_pointer < found.stack_pointer) {
+        last.frame_pointer = 0;
+    }
     found.frames
 }
 

@@ -7,7 +7,7 @@ use std::{fs, process};
 
 /// Writes a new file. An existing one is not overwritten, but an error ([`io::ErrorKind::AlreadyExists`]).
 pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = Temporary::beside(path, text)?;
+    let temporary = Temporary::beside(path, text.as_bytes())?;
     match fs::hard_link(&temporary.path, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             // No links on this file system: take the name, then move the file over it.
@@ -18,9 +18,9 @@ pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a file in place of the one that is there, if any.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = Temporary::beside(path, text)?;
+/// Writes a file in place of the one that is there, if any. Whoever reads it meanwhile sees the old or the new one.
+pub fn replace(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
+    let temporary = Temporary::beside(path, contents.as_ref())?;
     fs::rename(&temporary.path, path)
 }
 
@@ -41,10 +41,10 @@ impl Temporary {
         Ok(temporary)
     }
 
-    fn beside(path: &Path, text: &str) -> io::Result<Temporary> {
+    fn beside(path: &Path, bytes: &[u8]) -> io::Result<Temporary> {
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Temporary::write(dir, &name, text.as_bytes())
+        Temporary::write(dir, &name, bytes)
     }
 }
 

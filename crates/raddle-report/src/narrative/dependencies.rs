@@ -1,14 +1,15 @@
 //! Dependencies in a trace: what happens inside of them is folded where the failure is about the user's own objects.
 //!
-//! A trace through a dependency can be a hundred lines of its insides for one line of the user's. Three kinds of events are told apart.
-//! Events about memory that the user's variables do not lead to are the dependency's own business: they are folded, with its name. Events about an
-//! object of the user's own type get the user's line. Events about an object of the dependency's type stay as they are: the test is
-//! about the dependency.
+//! A trace through a dependency can be a hundred lines of its insides for one line of the user's. Three kinds of events are told
+//! apart. Events about memory that the user's variables do not lead to are the dependency's own business: they are folded, with
+//! its name. Events about an object of the user's own type get the user's line. Events about an object of the dependency's type
+//! stay as they are: the test is about the dependency.
 
 use std::collections::BTreeSet;
 
 use super::calls::Calls;
-use crate::failure::{Action, Failure, Kind, Location, Object, ThreadEnd};
+use super::locations::awaited;
+use crate::failure::{Action, Failure, Kind, Location, Object};
 
 /// Crates whose types are nobody's in particular.
 const STANDARD: [&str; 3] = ["alloc", "core", "std"];
@@ -71,11 +72,7 @@ impl<'a> View<'a> {
         let own = events().filter(|(_, calls)| calls.dependency.is_none());
         let mut known: BTreeSet<u64> =
             own.filter_map(|(event, _)| Some(event.action.place()?.address)).collect();
-        for thread in &failure.threads {
-            if let ThreadEnd::Waiting { awaited: Some(awaited), .. } = &thread.end {
-                known.extend(awaited.place().map(|place| place.address));
-            }
-        }
+        known.extend(awaited(failure));
         let objects = failure.objects.as_ref()?;
         let view = View { objects: &objects.list, dependencies, known };
         let roots = objects.roots.iter().filter_map(|root| objects.list.get(root.object as usize));

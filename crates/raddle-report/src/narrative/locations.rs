@@ -126,11 +126,7 @@ impl Locations {
 
     /// Marks the locations as shared that threads wait for at the end: a blocked thread need not have an event there.
     fn share_awaited_locations(&mut self, failure: &Failure) {
-        for thread in &failure.threads {
-            if let ThreadEnd::Waiting { awaited: Some(awaited), .. } = &thread.end {
-                self.shared.extend(awaited.place().map(|place| place.address));
-            }
-        }
+        self.shared.extend(awaited(failure));
     }
 
     /// Numbers the locations without a name, and appends a number to names that are taken: `x'2`.
@@ -187,6 +183,14 @@ impl<'a> Naming<'a> {
         self.mentioned.borrow_mut().insert(number);
         Some(format!("#{number}"))
     }
+}
+
+/// The addresses that threads wait for at the end.
+pub(super) fn awaited(failure: &Failure) -> impl Iterator<Item = u64> {
+    failure.threads.iter().filter_map(|thread| match &thread.end {
+        ThreadEnd::Waiting { awaited: Some(awaited), .. } => Some(awaited.place()?.address),
+        _ => None,
+    })
 }
 
 /// The target and the tag bits of a value that looks like a pointer. Programs and their heaps lie high in the lower half of the

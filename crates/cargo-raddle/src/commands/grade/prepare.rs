@@ -134,7 +134,7 @@ fn build(mut session: Session, course: &Course, package: &str) -> Result<(Recipe
         }
     };
     let text = serde_json::to_string(&recipe).map_err(Error::usage)?;
-    raddle_report::file::replace(&kept, &text).map_err(Error::file("write", &kept))?;
+    raddle_report::file::replace(&kept, text).map_err(Error::file("write", &kept))?;
     Ok((recipe, binaries))
 }
 

@@ -230,7 +230,7 @@ fn milliseconds(text: &str) -> Result<u128> {
 
 fn write(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<()> {
     match path {
-        Some(path) => file::replace(path, &text()).map_err(Error::file("write", path)),
+        Some(path) => file::replace(path, text()).map_err(Error::file("write", path)),
         None => Ok(()),
     }
 }
