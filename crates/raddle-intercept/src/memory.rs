@@ -192,8 +192,6 @@ unsafe extern "C" fn free(block: *mut c_void) {
         if heap::owns(block.addr()) {
             GLOBAL.last_announced.set(0);
             if let Some(engine) = engine_of_virtual_thread().filter(|_| heap::is_of_execution(block.addr())) {
-                // From here on, accesses may be to freed memory.
-                GLOBAL.wants_announcements.set(true);
                 interface::freeing(engine, block.addr());
             }
             if let Err(refusal) = heap::free(block.cast()) {

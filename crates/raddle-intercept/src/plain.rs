@@ -2,7 +2,8 @@
 //! library's.
 //!
 //! Plain accesses are no events and no scheduling points. They are checked for data races and for freed memory. There
-//! are many of them, so each symbol first checks whether it has to do anything: whether an exploration wants callbacks,
+//! are many of them, so each symbol first checks whether it has to do anything: whether an exploration wants callbacks, or only those
+//! of accesses to freed memory,
 //! whether the access is not to unshared lines of the thread's own stack, whether the code is not known to be
 //! bookkeeping ([`PlainAccessCounter::NO_CONCERN`]), and whether the callback is not a repetition of the one before.
 //! Only then it checks whether the thread is a virtual one.
@@ -13,8 +14,9 @@ use std::ffi::c_void;
 use raddle_engine::detect::fault::AccessKind;
 use raddle_engine::execution::engine_of_virtual_thread;
 use raddle_engine::interface::{self};
+use raddle_engine::isolate::heap::{self, Layout};
 use raddle_engine::op::Caller;
-use raddle_engine::platform::global::{GLOBAL, Global, LINE, LINES, PROBE};
+use raddle_engine::platform::global::{GLOBAL, Global, LINE, LINES, PROBE, Wanted};
 use raddle_engine::platform::stack::SLOT;
 use raddle_engine::site::PlainAccessCounter;
 
@@ -25,10 +27,34 @@ macro_rules! announcements {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             naked_asm!(
-                "cmp byte ptr [rip + {global} + {wanted}], 0",
-                "jne 5f",
+                "cmp byte ptr [rip + {global} + {wanted}], {freed}",
+                "ja 5f",
+                "je 6f",
                 "3:",
                 "ret",
+                "6:",
+                // Is it freed memory? Small blocks have an index, large ones are looked up.
+                "mov rax, rdi",
+                "shr rax, {heaps}",
+                "cmp eax, {heaps_at}",
+                "jne 3b",
+                "cmp rdi, [rip + {global} + {heaps_end}]",
+                "jae 3b",
+                "mov rax, rdi",
+                "shr rax, {small}",
+                "test al, (1 << ({heap} - {small})) - 1",
+                "jne 7f",
+                "shr rax, {heap} - {small}",
+                "shl rax, {heap}",
+                "bts rax, {index}",
+                "mov ecx, edi",
+                "shr ecx, {granule}",
+                "cmp byte ptr [rax + 4 * rcx + 3], 0",
+                "jns 3b",
+                "7:",
+                "mov rsi, [rsp]",
+                "mov rdx, rbp",
+                "jmp {check_freed}",
                 "5:",
                 // The thread's own stack: no other bits differ from those of the stack pointer.
                 "mov rax, rdi",
@@ -58,7 +84,16 @@ macro_rules! announcements {
                 "mov rdx, rbp",
                 "jmp {check}",
                 global = sym GLOBAL,
-                wanted = const std::mem::offset_of!(Global, wants_announcements),
+                wanted = const std::mem::offset_of!(Global, wanted_announcements),
+                freed = const Wanted::Freed as u8,
+                heaps = const Layout::HEAPS.0,
+                heaps_at = const Layout::HEAPS.1,
+                heaps_end = const std::mem::offset_of!(Global, heaps_end),
+                heap = const Layout::SLOT,
+                small = const Layout::SMALL,
+                granule = const Layout::GRANULE,
+                index = const Layout::INDEX,
+                check_freed = sym access_to_freed::<$size, { AccessKind::$kind as u8 }>,
                 shared = const std::mem::offset_of!(Global, shared_lines),
                 line = const LINE,
                 lines = const LINES,
@@ -99,6 +134,15 @@ unsafe extern "C" fn access<const SIZE: usize, const KIND: u8>(place: usize, pc:
         // SAFETY: a virtual thread of the running engine.
         unsafe { interface::plain(engine, Caller { pc, fp }, place, SIZE, kind) };
         GLOBAL.last_announced.set(interface::announcement(place, SIZE, kind));
+    }
+}
+
+/// An access to memory that is probably free.
+#[cold]
+unsafe extern "C" fn access_to_freed<const SIZE: usize, const KIND: u8>(place: usize, pc: usize, fp: usize) {
+    if heap::is_freed(place) && !PlainAccessCounter::is_no_concern(pc) {
+        // SAFETY: the caller's.
+        unsafe { access::<SIZE, KIND>(place, pc, fp) };
     }
 }
 
@@ -145,7 +189,7 @@ macro_rules! with_caller {
                 "mov r8, rbp",
                 "jmp {imp}",
                 global = sym GLOBAL,
-                wanted = const std::mem::offset_of!(Global, wants_announcements),
+                wanted = const std::mem::offset_of!(Global, wanted_announcements),
                 plain = sym $plain,
                 imp = sym $imp,
             )
@@ -197,12 +241,22 @@ unsafe extern "C" fn write_range(place: usize, len: usize, _: usize, pc: usize, 
 #[inline(always)]
 unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
     if len > 0
-        && GLOBAL.wants_announcements.get()
+        && is_wanted(place)
         && !PlainAccessCounter::is_no_concern(caller.pc)
         && let Some(engine) = engine_of_virtual_thread()
     {
         // SAFETY: a virtual thread of the running engine.
         unsafe { interface::plain(engine, caller, place, len, kind) };
+    }
+}
+
+/// Whether the callback of an access there is of interest.
+#[inline(always)]
+fn is_wanted(place: usize) -> bool {
+    match GLOBAL.wanted_announcements.get() {
+        Wanted::Nothing => false,
+        Wanted::Freed => heap::is_freed(place),
+        Wanted::All => true,
     }
 }
 

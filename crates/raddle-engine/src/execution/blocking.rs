@@ -248,9 +248,10 @@ impl Engine {
 
     /// A hash of all memory that the execution can change besides the stacks of its threads.
     pub(crate) fn memory_hash(&self) -> u64 {
-        let memory =
-            memory_of(&self.exploration.borrowed, self.exploration.pages.as_ref(), self.execution.alive);
-        memory.map(words::hash_memory).fold(0, u64::wrapping_add)
+        let pages = self.exploration.pages.as_ref();
+        let memory = live_blocks(self.execution.alive).chain(pages.into_iter().flat_map(Pages::changed));
+        let borrowed = self.exploration.borrowed.hash_of_changes();
+        memory.map(words::hash_memory).fold(borrowed, u64::wrapping_add)
     }
 }
 
@@ -260,6 +261,11 @@ pub(crate) fn memory_of<'a>(
     pages: Option<&'a Pages>,
     threads: usize,
 ) -> impl Iterator<Item = Range<usize>> + use<'a> {
-    let blocks = heap::live(threads).map(|block| block.start..block.start + block.size.next_multiple_of(8));
-    [borrowed.memory()].into_iter().chain(blocks).chain(pages.into_iter().flat_map(Pages::changed))
+    let memory = [borrowed.memory()].into_iter().chain(live_blocks(threads));
+    memory.chain(pages.into_iter().flat_map(Pages::changed))
+}
+
+/// The memory of the blocks that the first threads allocated and nothing freed.
+fn live_blocks(threads: usize) -> impl Iterator<Item = Range<usize>> {
+    heap::live(threads).map(|block| block.start..block.start + block.size.next_multiple_of(8))
 }

@@ -38,6 +38,13 @@ pub(crate) struct MachineSnapshot {
 /// Largest heap that is copied. An execution that fills more takes longer to copy than to begin anew.
 const MOST: usize = 128 << 10;
 
+impl MachineSnapshot {
+    /// About the size of the snapshot, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.image.bytes() + self.threads.len() * size_of::<ThreadState>() + size_of::<Execution>()
+    }
+}
+
 impl Engine {
     /// Copies the state of the execution into a snapshot. False if the heap is too large.
     pub(crate) fn snapshot(&mut self, to: &mut MachineSnapshot) -> bool {
@@ -48,7 +55,7 @@ impl Engine {
         }
         for thread in self.threads[..self.execution.alive]
             .iter()
-            .filter(|thread| thread.status != ThreadStatus::Finished)
+            .filter(|thread| thread.status != ThreadStatus::Finished || thread.id == self.execution.current)
         {
             // SAFETY: the used part of the stack of a thread that does not run, and its thread-locals.
             unsafe {

@@ -9,7 +9,7 @@ use crate::left_out::LeftOut;
 use crate::op::ThreadId;
 use crate::platform::processes;
 use crate::schedule::Schedule;
-use crate::strategy::{Point, Strategy};
+use crate::strategy::{Point, Steps, Strategy};
 
 const SHARED: usize = 64 << 20;
 
@@ -141,7 +141,7 @@ impl ChoiceLog {
                     strategy.choose_reads_from(runnable[0].into(), reads);
                     reads += 1;
                 } else {
-                    strategy.choose(&Point { current, runnable, active, threads: &[], choice });
+                    strategy.choose(&Point { current, runnable, active, steps: Steps::Now(&[]), choice });
                     choice += 1;
                 }
             }

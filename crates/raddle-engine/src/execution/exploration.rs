@@ -5,6 +5,7 @@ use super::access::Suppress;
 use super::choice_log::ChoiceLog;
 use super::debugger::Debugger;
 use super::leaks;
+use super::prefixes::Prefixes;
 use super::race_detector::RaceDetector;
 use super::race_sampling::Resting;
 use crate::isolate::borrowed::Borrowed;
@@ -100,6 +101,10 @@ pub(crate) struct Exploration {
     pub(super) resting: Option<Resting>,
     /// Whether the race detector follows the next execution.
     pub(super) follows_next: bool,
+    /// The prefixes of executions that the race detector does not follow, and of those that it follows.
+    pub(super) prefixes: [Prefixes; 2],
+    /// Whether the next execution may begin at a prefix that it shares with earlier ones.
+    pub(crate) shares_prefix_next: bool,
     /// The filter of suppressed races.
     pub(crate) suppress: Option<Suppress>,
     /// Behaviour that the search has left out so far.
@@ -173,6 +178,8 @@ impl Exploration {
             detector: None,
             resting: None,
             follows_next: true,
+            prefixes: Default::default(),
+            shares_prefix_next: false,
             suppress: None,
             left_out: LeftOut::default(),
             handle_counts: Vec::new(),

@@ -30,6 +30,7 @@ mod fair;
 pub mod futex;
 pub(crate) mod leaks;
 mod plain_writes;
+pub(crate) mod prefixes;
 mod race_detector;
 mod race_sampling;
 mod recording;
@@ -40,6 +41,7 @@ mod verdict;
 mod weak_memory;
 
 pub use self::access::Suppress;
+pub(crate) use self::checkpoint::MachineSnapshot;
 pub(crate) use self::choice_log::{ChildResult, ChoiceLog};
 use self::clock::Clock;
 pub(crate) use self::control::trapped;
@@ -292,6 +294,7 @@ impl Engine {
     pub(crate) fn number(&mut self, execution: u64) {
         self.exploration.number = execution as u16;
         self.exploration.follows_next = self.exploration.follows(execution);
+        self.exploration.shares_prefix_next = true;
         if self.exploration.limits.also.random_bytes {
             self.exploration.random_seed = Rng::of_execution(self.exploration.seed, execution).next();
         }
@@ -301,6 +304,7 @@ impl Engine {
     /// bytes. Returns the seed of the search.
     pub(crate) fn follow(&mut self, schedule: &Schedule) -> u64 {
         self.exploration.scripted_limit = Some(schedule.fair_since.unwrap_or(u64::MAX));
+        self.exploration.shares_prefix_next = false;
         mem::replace(&mut self.exploration.random_seed, schedule.random.unwrap_or(self.exploration.seed))
     }
 

@@ -12,7 +12,7 @@
 use super::race_detector::RaceDetector;
 use super::{Engine, Exploration};
 use crate::happens_before::Model;
-use crate::platform::global::GLOBAL;
+use crate::platform::global::{GLOBAL, Wanted};
 use crate::weak_memory::Memory;
 
 /// The number of executions that are followed at first.
@@ -54,8 +54,7 @@ impl Engine {
         }
         let follows = self.follows_accesses();
         GLOBAL.wants_allocations.set(follows);
-        // Otherwise the first free sets it, also one before the checkpoint that an execution begins at.
-        GLOBAL.wants_announcements.set(follows || self.exploration.checker.is_some());
+        GLOBAL.wanted_announcements.set(if follows { Wanted::All } else { Wanted::Freed });
     }
 
     /// Whether plain accesses are of interest, apart from those to freed memory.

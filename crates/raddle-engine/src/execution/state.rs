@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use super::clock::Clock;
 use super::fair::Fair;
 use super::futex::Futexes;
+use super::prefixes::Prefix;
 use crate::happens_before::sync::Message;
 use crate::in_place::in_place;
 use crate::op::{Caller, ThreadId};
@@ -54,6 +55,8 @@ in_place! {
         pub(crate) memory_hash_of_round: Option<u64>,
         /// The first thread that blocked or spun.
         pub(crate) waited: Option<ThreadId>,
+        /// The relation of the execution to the tree of prefixes. Only where executions are interleavings.
+        pub(crate) prefix: Prefix,
         /// The outcome, when the execution is over.
         pub(crate) outcome: Option<Outcome>,
         /// Whether the current thread continues from a checkpoint, in another execution than the one that took it.
@@ -104,6 +107,7 @@ impl Execution {
             fair: None,
             memory_hash_of_round: None,
             waited: None,
+            prefix: Prefix::Left,
             outcome: None,
             is_restored: false,
             memory: None,

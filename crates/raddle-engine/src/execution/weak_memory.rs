@@ -4,6 +4,7 @@
 //! **Invariant:** an execution has a [`Memory`](crate::weak_memory::Memory) only if the memory model is weak or races
 //! are detected. Without one, reads return the contents of memory and synchronisation is not tracked.
 
+use super::prefixes::Prefix;
 use super::{Engine, Execution, Exploration, Outcome};
 use crate::happens_before::Model;
 use crate::happens_before::sync::Message;
@@ -124,11 +125,12 @@ impl Engine {
     /// Runs an access that may choose where in modification order it goes, and logs the choice.
     #[inline]
     fn with_choice<T>(&mut self, access: impl FnOnce(&mut Memory, &mut dyn FnMut(usize) -> usize) -> T) -> T {
-        let Execution { memory, mo_offsets, .. } = &mut self.execution;
+        let Execution { memory, mo_offsets, prefix, .. } = &mut self.execution;
         let Exploration { strategy, choice_log, .. } = &mut self.exploration;
         let memory = memory.as_mut().expect("the engine keeps clocks");
         let mut diverged = false;
         let result = access(memory, &mut |alternatives| {
+            *prefix = Prefix::Left;
             let choice = strategy.choose_reads_from(alternatives, mo_offsets.len());
             if choice >= alternatives {
                 diverged = true;

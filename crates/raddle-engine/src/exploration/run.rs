@@ -186,6 +186,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             // The checkpoints belong to executions of another body.
             checker.discard_checkpoints();
         }
+        // SAFETY: the engine lives as long as the search.
+        unsafe { (*search.engine).forget_prefixes() };
         let is_forked = search.config.fork;
         Run {
             search,

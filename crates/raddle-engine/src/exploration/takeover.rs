@@ -14,7 +14,7 @@ use crate::isolate::borrowed::Borrowed;
 use crate::isolate::pages::Pages;
 use crate::isolate::{heap, unmanaged_threads};
 use crate::model_checker::ModelChecker;
-use crate::platform::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE};
+use crate::platform::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE, Wanted};
 use crate::site::{self, Classify};
 use crate::spinloop::liveness::Liveness;
 use crate::strategy::Strategy;
@@ -121,7 +121,7 @@ impl Drop for Search<'_> {
         unmanaged_threads::release();
         self.handlers = None;
         set_flag(self.config, true);
-        GLOBAL.wants_announcements.set(false);
+        GLOBAL.wanted_announcements.set(Wanted::Nothing);
         GLOBAL.wants_registers.set(false);
         GLOBAL.wants_allocations.set(false);
         execution::set_engine(std::ptr::null_mut());

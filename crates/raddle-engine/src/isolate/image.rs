@@ -21,6 +21,11 @@ impl Image {
         self.bytes.clear();
     }
 
+    /// The size of the contents.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Adds a piece of memory.
     ///
     /// # Safety

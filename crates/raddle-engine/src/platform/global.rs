@@ -36,8 +36,8 @@ pub struct Global {
     pub instrumented: Cell<bool>,
     /// Whether plain accesses are instrumented: set when the callback of its volatile read of [`PROBE`] arrives.
     pub announced: Cell<bool>,
-    /// Whether callbacks of plain accesses are of interest: while an exploration runs.
-    pub wants_announcements: Cell<bool>,
+    /// The callbacks of plain accesses that are of interest, while an exploration runs.
+    pub wanted_announcements: Cell<Wanted>,
     /// For each line of stacks and thread-locals, by [`Global::line`]: whether another thread than the owner has
     /// accessed it.
     pub shared_lines: [Cell<bool>; LINES],
@@ -45,6 +45,8 @@ pub struct Global {
     pub wants_allocations: Cell<bool>,
     /// Whether atomic accesses save their callers' registers: while the search is exhaustive.
     pub wants_registers: Cell<bool>,
+    /// The end of the mapped heaps of executions.
+    pub heaps_end: Cell<usize>,
     /// The registers of the caller of the latest atomic access.
     pub registers: Cell<Registers>,
     /// The latest callback of a plain access, until something else happens: optimised code makes each twice.
@@ -91,6 +93,18 @@ pub struct Global {
     pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
 }
 
+/// Callbacks of plain accesses that are of interest. **Invariant:** machine code compares them as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Wanted {
+    /// None: no exploration runs.
+    Nothing = 0,
+    /// Those to freed memory.
+    Freed = 1,
+    /// All.
+    All = 2,
+}
+
 impl Global {
     /// The number of the line at an address. Lines with the same number share their state.
     #[inline(always)]
@@ -131,10 +145,11 @@ pub static GLOBAL: Global = Global {
     in_engine: Cell::new(false),
     instrumented: Cell::new(false),
     announced: Cell::new(false),
-    wants_announcements: Cell::new(false),
+    wanted_announcements: Cell::new(Wanted::Nothing),
     shared_lines: [const { Cell::new(false) }; LINES],
     wants_allocations: Cell::new(false),
     wants_registers: Cell::new(false),
+    heaps_end: Cell::new(0),
     registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
     own_park: Cell::new(false),

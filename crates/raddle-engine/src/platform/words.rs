@@ -5,11 +5,14 @@ use std::ops::{Range, RangeInclusive};
 /// A hash of memory, in whole words: the sum of the words' hashes, so that a change is a difference. The memory must be
 /// readable.
 pub(crate) fn hash_memory(memory: Range<usize>) -> u64 {
-    let hash = |(address, value)| {
-        let mixed = mix(address as u64, value);
-        mix(mixed >> 32, mixed)
-    };
-    words(memory).map(hash).fold(0, u64::wrapping_add)
+    words(memory).map(|(address, value)| hash_word(address, value)).fold(0, u64::wrapping_add)
+}
+
+/// The hash of a word and its address.
+#[inline]
+pub(crate) fn hash_word(address: usize, value: u64) -> u64 {
+    let mixed = mix(address as u64, value);
+    mix(mixed >> 32, mixed)
 }
 
 /// Whether a word of memory is in a range. The memory must be readable.

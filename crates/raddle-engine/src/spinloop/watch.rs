@@ -70,6 +70,15 @@ impl SpinWatch {
         self.wrote = false;
     }
 
+    /// Becomes a copy of another, without the reads that count no more.
+    pub(crate) fn copy_from(&mut self, other: &SpinWatch) {
+        let SpinWatch { reads, ring, period, anchor, state, stuck, compared, wrote } = other;
+        let kept = (*reads as usize).min(RING);
+        self.ring[..kept].copy_from_slice(&ring[..kept]);
+        (self.reads, self.period, self.anchor) = (*reads, *period, *anchor);
+        (self.state, self.stuck, self.compared, self.wrote) = (*state, *stuck, *compared, *wrote);
+    }
+
     /// Records a write of the value that was there.
     #[inline]
     pub(crate) fn wrote_the_same(&mut self) {

@@ -105,12 +105,13 @@ impl Strategy for Continuing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Steps;
     use super::*;
 
     fn choices(strategy: &mut Continuing, points: &[&[ThreadId]]) -> Vec<ThreadId> {
         let mut current = 0;
         let choose = |(choice, runnable): (usize, &&[ThreadId])| {
-            let point = Point { current, runnable, active: runnable, threads: &[], choice };
+            let point = Point { current, runnable, active: runnable, steps: Steps::Now(&[]), choice };
             current = strategy.choose(&point);
             current
         };
@@ -144,8 +145,13 @@ mod tests {
             for prefix in 0..4 {
                 let mut strategy = Continuing::new(script.clone(), prefix, 7);
                 strategy.begin(execution);
-                let point =
-                    |choice| Point { current: 0, runnable: &[0, 1], active: &[0, 1], threads: &[], choice };
+                let point = |choice| Point {
+                    current: 0,
+                    runnable: &[0, 1],
+                    active: &[0, 1],
+                    steps: Steps::Now(&[]),
+                    choice,
+                };
                 let made = [
                     strategy.choose_reads_from(4, 0),
                     strategy.choose(&point(0)).into(),

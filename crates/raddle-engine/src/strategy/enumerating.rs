@@ -98,6 +98,7 @@ impl Strategy for Enumerating {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Steps;
     use std::collections::BTreeSet;
 
     use super::*;
@@ -112,8 +113,13 @@ mod tests {
                 [] => return made,
                 [only] => only,
                 _ => {
-                    let point =
-                        Point { current: 0, runnable: &runnable, active: &runnable, threads: &[], choice };
+                    let point = Point {
+                        current: 0,
+                        runnable: &runnable,
+                        active: &runnable,
+                        steps: Steps::Now(&[]),
+                        choice,
+                    };
                     choice += 1;
                     let thread = strategy.choose(&point);
                     made.push(thread.into());

@@ -27,7 +27,7 @@ pub use scripted::Scripted;
 pub use turns::{Infeasible, TurnLog, TurnSource, Turns, Why};
 
 use crate::op::{Pending, ThreadId};
-use crate::thread::VThread;
+use crate::thread::{ThreadStatus, VThread};
 
 /// A scheduling point at which more than one thread can go on.
 #[derive(Debug)]
@@ -38,9 +38,18 @@ pub struct Point<'a> {
     pub runnable: &'a [ThreadId],
     /// The active ones of them. The others yield, or sleep and would delay the rest if they woke now.
     pub active: &'a [ThreadId],
-    pub(crate) threads: &'a [Box<VThread>],
+    pub(crate) steps: Steps<'a>,
     /// Number of earlier such points in this execution.
     pub choice: usize,
+}
+
+/// The threads at a scheduling point, with the steps that they take next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Steps<'a> {
+    /// Threads that are there now.
+    Now(&'a [Box<VThread>]),
+    /// The steps of threads that were there in an earlier execution.
+    Saved(&'a [Pending]),
 }
 
 impl Point<'_> {
@@ -59,7 +68,18 @@ impl Point<'_> {
     /// The step that the thread takes if it is chosen.
     #[inline]
     pub fn pending(&self, thread: ThreadId) -> Pending {
-        self.threads[thread as usize].pending
+        match self.steps {
+            Steps::Now(threads) => threads[thread as usize].pending,
+            Steps::Saved(steps) => steps[thread as usize],
+        }
+    }
+
+    /// The status of a thread. None for those of an earlier execution.
+    pub(crate) fn status(&self, thread: ThreadId) -> Option<ThreadStatus> {
+        match self.steps {
+            Steps::Now(threads) => threads.get(usize::from(thread)).map(|thread| thread.status),
+            Steps::Saved(_) => None,
+        }
     }
 
     /// The default choice: the current thread, else the next in turn.
@@ -108,6 +128,12 @@ pub trait Strategy {
     /// Whether an execution depends on its number only, so that executions can be made in any order, by several
     /// processes. Execution 0 is made first in every process.
     fn is_indexed(&self) -> bool;
+
+    /// Whether all that the strategy knows of an execution is its number, the points at which threads are chosen, and the answers to its
+    /// other questions. Then executions with the same first choices may begin at a checkpoint behind them.
+    fn depends_on_points_alone(&self) -> bool {
+        false
+    }
 
     /// Whether all schedules that the strategy can reach were explored, once `begin` has returned false.
     fn is_exhaustive(&self) -> bool {

@@ -53,6 +53,10 @@ impl Strategy for OnlyMarked {
         self.within.is_indexed()
     }
 
+    fn depends_on_points_alone(&self) -> bool {
+        self.within.depends_on_points_alone()
+    }
+
     fn is_exhaustive(&self) -> bool {
         self.within.is_exhaustive()
     }

@@ -125,4 +125,8 @@ impl Strategy for Pct {
     fn is_indexed(&self) -> bool {
         true
     }
+
+    fn depends_on_points_alone(&self) -> bool {
+        true
+    }
 }

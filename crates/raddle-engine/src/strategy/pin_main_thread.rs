@@ -62,6 +62,10 @@ impl Strategy for PinMainThread {
         self.within.is_indexed()
     }
 
+    fn depends_on_points_alone(&self) -> bool {
+        self.within.depends_on_points_alone()
+    }
+
     fn is_exhaustive(&self) -> bool {
         self.within.is_exhaustive()
     }
@@ -70,13 +74,14 @@ impl Strategy for PinMainThread {
 #[cfg(test)]
 mod tests {
     use super::super::RoundRobin;
+    use super::super::Steps;
     use super::*;
 
     #[track_caller]
     fn check(current: ThreadId, runnable: &[ThreadId], allowed: &[ThreadId]) {
         let mut conductor = PinMainThread::new(Box::new(RoundRobin::new()));
         conductor.begin(0);
-        let point = Point { current, runnable, active: runnable, threads: &[], choice: 0 };
+        let point = Point { current, runnable, active: runnable, steps: Steps::Now(&[]), choice: 0 };
         assert!(allowed.contains(&conductor.choose(&point)));
     }
 

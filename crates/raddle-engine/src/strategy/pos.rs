@@ -77,4 +77,8 @@ impl Strategy for Pos {
     fn is_indexed(&self) -> bool {
         true
     }
+
+    fn depends_on_points_alone(&self) -> bool {
+        true
+    }
 }

@@ -48,4 +48,8 @@ impl Strategy for Random {
     fn is_indexed(&self) -> bool {
         true
     }
+
+    fn depends_on_points_alone(&self) -> bool {
+        true
+    }
 }

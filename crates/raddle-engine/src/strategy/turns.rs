@@ -134,7 +134,7 @@ impl Strategy for Turns {
         }
         self.candidates.clear();
         self.candidates.extend_from_slice(others.preferred());
-        let status = |thread: ThreadId| point.threads.get(usize::from(thread)).map(|thread| thread.status);
+        let status = |thread: ThreadId| point.status(thread);
         let mut log = self.log.borrow_mut();
         self.list.choose(&self.candidates, point.current, status, &mut log)
     }

@@ -58,6 +58,31 @@ pub fn owns(address: usize) -> bool {
     is_of_execution(address) || is_of_engine(address)
 }
 
+/// The layout of the heaps of executions, for machine code that asks whether memory is free.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout;
+
+impl Layout {
+    /// The bits by which an address is shifted for the number of the heaps, and that number.
+    pub const HEAPS: (u32, usize) = (EXECUTION_LEN.trailing_zeros(), EXECUTION_HEAP / EXECUTION_LEN);
+    /// The bits of an address within the heap of a thread.
+    pub const SLOT: u32 = slot::SLOT.trailing_zeros();
+    /// The bits of an address among small blocks.
+    pub const SMALL: u32 = slot::ZONE.trailing_zeros();
+    /// The bits of an address that share an index entry of four bytes.
+    pub const GRANULE: u32 = slot::GRANULE.trailing_zeros();
+    /// The bit of the offset at which the index of small blocks lies in the heap of a thread. The highest bit of an entry says that the block
+    /// is free.
+    pub const INDEX: u32 = slot::SMALL_INDEX.trailing_zeros();
+}
+
+const _: () = assert!(
+    EXECUTION_LEN.is_power_of_two()
+        && EXECUTION_HEAP.is_multiple_of(EXECUTION_LEN)
+        && slot::SMALL_INDEX.is_power_of_two()
+        && Layout::SMALL == 32
+);
+
 /// Whether the address lies in a heap of executions.
 #[inline(always)]
 pub fn is_of_execution(address: usize) -> bool {
@@ -161,6 +186,15 @@ pub fn resize(address: *mut u8, size: usize) {
 /// Whether the address lies in freed memory. False for memory that executions do not allocate.
 #[inline(always)]
 pub fn is_freed(address: usize) -> bool {
+    is_of_execution(address)
+        && is_mapped(address)
+        && slot::may_be_freed(address)
+        && is_in_freed_block(address)
+}
+
+#[cold]
+#[inline(never)]
+fn is_in_freed_block(address: usize) -> bool {
     record_of(address).is_some_and(|record| record.is_freed_at(address))
 }
 
@@ -219,12 +253,13 @@ pub fn init() {
 /// Reserves the heap of a thread: called once for each number, in ascending order.
 pub(crate) fn map(thread: usize) {
     slot::map(thread);
-    HEAPS.mapped.set(HEAPS.mapped.get().max((thread + 1).min(slot::MOST_SLOTS)));
+    let end = EXECUTION_HEAP + (thread + 1).min(slot::MOST_SLOTS) * slot::SLOT;
+    GLOBAL.heaps_end.set(GLOBAL.heaps_end.get().max(end));
 }
 
 #[inline(always)]
 fn is_mapped(address: usize) -> bool {
-    address < EXECUTION_HEAP + HEAPS.mapped.get() * slot::SLOT
+    address < GLOBAL.heaps_end.get()
 }
 
 /// The number of the current thread; 0 if there is none.
@@ -274,8 +309,6 @@ struct Heaps {
     locked: AtomicBool,
     engine: UnsafeCell<Arena>,
     policy: Cell<Policy>,
-    /// Number of mapped slots.
-    mapped: Cell<usize>,
 }
 
 // SAFETY: the engine's arena is guarded by `locked`, because results that were allocated from it may be dropped by any
@@ -287,7 +320,6 @@ static HEAPS: Heaps = Heaps {
     locked: AtomicBool::new(false),
     engine: UnsafeCell::new(Arena::new(ENGINE_HEAP, ENGINE_LEN)),
     policy: Cell::new(Policy::Quarantine),
-    mapped: Cell::new(0),
 };
 
 /// The pages of the engine's statics, which are never rolled back.

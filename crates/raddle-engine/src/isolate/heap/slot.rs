@@ -7,7 +7,8 @@
 //! ```text
 //!   slot of thread n ─┬─ 0 ─────────────── small blocks, 16 bytes aligned, one after the other
 //!                     ├─ 4 GiB ─────────── large blocks, whole pages
-//!                     ├─ 8 GiB ─────────── index: for each 16 bytes (page) the number of the block there, 4 bytes each
+//!                     ├─ 8 GiB ─────────── index: for each 16 bytes (page) the number of the block there, 4 bytes each; if the block
+//!                     │                    is free, with the highest bit set
 //!                     └─ 9 GiB + 16 MiB ── the slot's own state, then one Record per block
 //! ```
 //!
@@ -28,13 +29,18 @@ pub(super) const SLOT: usize = 1 << 34;
 /// Threads with higher numbers share slots: address space is finite.
 pub(super) const MOST_SLOTS: usize = 1024;
 
-const ZONE: usize = 4 << 30;
-const GRANULE: usize = 16;
-const SMALL_INDEX: usize = 2 * ZONE;
+pub(super) const ZONE: usize = 4 << 30;
+pub(super) const GRANULE: usize = 16;
+pub(super) const SMALL_INDEX: usize = 2 * ZONE;
 const LARGE_INDEX: usize = SMALL_INDEX + ZONE / GRANULE * 4;
 const STATE: usize = LARGE_INDEX + (16 << 20);
 const RECORDS: usize = STATE + PAGE;
 const MOST_RECORDS: usize = (SLOT - RECORDS) / size_of::<Record>();
+
+/// The bit of an index entry that says that the block is free.
+const FREED: u32 = 1 << 31;
+
+const _: () = assert!(MOST_RECORDS < FREED as usize);
 
 /// Largest capacity of a small block. Large blocks are whole pages, which can be protected when they are free.
 const LARGE: usize = 128 << 10;
@@ -283,20 +289,37 @@ impl Slot {
     }
 }
 
+/// The index entry of an address of some slot.
+#[inline(always)]
+fn entry_of(address: usize) -> Option<*mut u32> {
+    let start = address & !(SLOT - 1);
+    let offset = address - start;
+    let (index, granule) = match offset {
+        offset if offset < ZONE => (SMALL_INDEX, offset / GRANULE),
+        offset if offset < 2 * ZONE => (LARGE_INDEX, (offset - ZONE) / PAGE),
+        _ => return None,
+    };
+    Some(ptr::with_exposed_provenance_mut::<u32>(start + index).wrapping_add(granule))
+}
+
+/// Whether the index says that an address of some mapped slot lies in a free block. It may be out of date beyond the used parts of the
+/// slot.
+#[inline(always)]
+pub(super) fn may_be_freed(address: usize) -> bool {
+    // SAFETY: the index of a mapped slot covers both zones.
+    entry_of(address).is_some_and(|entry| unsafe { *entry } & FREED != 0)
+}
+
 /// The record of the block that contains an address of some slot.
 #[inline(always)]
 pub(super) fn record_of(address: usize) -> Option<*mut Record> {
     let start = address & !(SLOT - 1);
     let offset = address - start;
     let slot = state(start);
-    let (index, granule) = match offset {
-        offset if offset < ZONE => (SMALL_INDEX, offset / GRANULE),
-        offset if offset < 2 * ZONE => (LARGE_INDEX, (offset - ZONE) / PAGE),
-        _ => return None,
-    };
+    let entry = entry_of(address)?;
     // SAFETY: the caller passes an address of a mapped slot; its index covers both zones.
     unsafe {
-        let number = *((start + index) as *const u32).add(granule) as usize;
+        let number = (*entry & !FREED) as usize;
         // Entries beyond the positions are left from an earlier execution.
         let used = if offset < ZONE { (*slot).next } else { (*slot).next_large };
         if number == 0 || number > (*slot).count || address >= used {
@@ -329,6 +352,7 @@ pub(super) unsafe fn free(
         }
         record.state = State::Free;
         record.freed_by = by;
+        record.mark(FREED);
         if policy == Policy::Quarantine && !freer.is_over_quarantine() {
             if record.is_large() {
                 record.protect();
@@ -406,12 +430,28 @@ impl Record {
 
     unsafe fn revive(&mut self, size: usize, by: ThreadId) -> *mut u8 {
         self.unprotect();
+        // SAFETY: the record of a block.
+        unsafe { self.mark(0) };
         self.size = size;
         self.state = State::Live;
         self.users = Users::default();
         self.link = 0;
         self.allocated_by = by;
         ptr::with_exposed_provenance_mut(self.start)
+    }
+
+    /// Sets or clears the bit of the block's index entries.
+    ///
+    /// # Safety
+    /// The record must be that of a block in a mapped slot.
+    #[inline(always)]
+    unsafe fn mark(&self, freed: u32) {
+        let Some(first) = entry_of(self.start) else { return };
+        let granule = if self.is_large() { PAGE } else { GRANULE };
+        for entry in 0..self.capacity() / granule {
+            // SAFETY: the index entries of the block lie in its slot.
+            unsafe { *first.add(entry) = *first.add(entry) & !FREED | freed };
+        }
     }
 
     fn pages(&self) -> usize {

@@ -7,6 +7,7 @@ mod access;
 mod futex;
 mod monitor;
 mod mutex;
+mod prefixes;
 mod scheduling;
 mod spin;
 mod std_calls;
@@ -17,6 +18,7 @@ use self::access::access;
 use super::unobserved::{self, with_clocks};
 use super::{AtomicKind, AtomicOp, MonitorCall, Semantics, StdCall, begin_entry, end_entry, enter};
 use crate::execution::Engine;
+use crate::execution::prefixes::Prefix;
 use crate::happens_before::clock::Time;
 use crate::left_out::Reason;
 use crate::op::{Caller, Int, Order, Pending, Rmw, ThreadId};
@@ -205,12 +207,14 @@ impl Semantics for Interleaving {
     }
 
     fn choose(engine: &mut Engine, alternatives: u16) -> u16 {
+        engine.execution.prefix = Prefix::Left;
         let made = engine.execution.mo_offsets.len();
         let choice = engine.exploration.strategy.choose_reads_from(alternatives.into(), made);
         engine.has_chosen(choice, alternatives)
     }
 
     fn choose_waiter(engine: &mut Engine, address: usize, mask: u32, waiting: u16) -> u16 {
+        engine.execution.prefix = Prefix::Left;
         let waiters: Vec<ThreadId> = engine.execution.futexes.waiting(address, mask).collect();
         let made = engine.execution.mo_offsets.len();
         let choice = engine.exploration.strategy.choose_waiter(&waiters, made);
@@ -249,7 +253,9 @@ impl Semantics for Interleaving {
     }
 
     fn begin(engine: &mut Engine, body: *mut dyn FnMut()) {
-        engine.make_thread(Start::Root(body));
+        if !engine.begin_at_prefix() {
+            engine.make_thread(Start::Root(body));
+        }
     }
 
     fn next_thread(engine: &mut Engine) -> Option<ThreadId> {
@@ -291,7 +297,9 @@ impl Semantics for Interleaving {
 
     fn free(_: &mut Engine, _: &Range<usize>) {}
 
-    fn forget_checkpoints(_: &mut Engine) {}
+    fn forget_checkpoints(engine: &mut Engine) {
+        engine.forget_prefixes();
+    }
 }
 
 /// Whether the access is no scheduling point. `Arc::get_mut` locks a count by the highest value, and `Arc::downgrade`

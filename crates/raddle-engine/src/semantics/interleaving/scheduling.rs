@@ -1,10 +1,11 @@
 //! Scheduling points of interleavings, and the choice of the next thread.
 
+use crate::execution::prefixes::Prefix;
 use crate::execution::{Engine, Execution};
 use crate::left_out::Reason;
 use crate::op::{Pending, ThreadId};
 use crate::outcome::Outcome;
-use crate::strategy::Point;
+use crate::strategy::{Point, Steps};
 use crate::thread::ThreadStatus;
 use crate::trace::SwitchReason;
 
@@ -63,18 +64,23 @@ impl Engine {
             if some_defer {
                 self.collect_candidates();
             }
+            let candidates = if some_defer { &self.execution.candidates } else { &self.execution.runnable };
+            if let [only] = candidates[..] {
+                return Some(only);
+            }
+            let chosen = match self.execution.prefix {
+                Prefix::Left => None,
+                _ => self.choose_by_prefix(some_defer),
+            };
             let (runnable, active) = if some_defer {
                 (&self.execution.candidates, &self.execution.active)
             } else {
                 (&self.execution.runnable, &self.execution.runnable)
             };
-            if let [only] = runnable[..] {
-                return Some(only);
-            }
             let choice = self.execution.schedule.len();
-            let point =
-                Point { current: self.execution.current, runnable, active, threads: &self.threads, choice };
-            let next = self.exploration.strategy.choose(&point);
+            let (current, steps) = (self.execution.current, Steps::Now(&self.threads));
+            let point = Point { current, runnable, active, steps, choice };
+            let next = chosen.unwrap_or_else(|| self.exploration.strategy.choose(&point));
             // A scripted schedule may name a thread that is not runnable, or does not exist.
             if !runnable.contains(&next) {
                 self.execution.outcome = Some(Outcome::Diverged { choice });
@@ -107,6 +113,7 @@ impl Engine {
         let me = self.execution.current;
         self.exploration.left_out.add(Reason::LongExecutions);
         self.exploration.strategy.demote(me);
+        self.execution.prefix = Prefix::Left;
         self.execution.runnable.retain(|&thread| thread != me);
         let next = self.decide();
         self.make_runnable(me);
