@@ -5,7 +5,8 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use litmus::check::explored;
+use litmus::check::{compare, explored};
+use litmus::oracle::{Abstract, executions};
 use litmus::programs::attempts::*;
 use litmus::programs::classics::*;
 use litmus::programs::locks::*;
@@ -268,6 +269,32 @@ mod structures {
         check!(treiber(2, 1), 40, 40);
         count(6372, || treiber::<Real>(2, 2));
         count(25_680, || treiber::<Real>(3, 1));
+    }
+
+    /// An attempt that finds what the first one of its operation tried to replace leads back to where that one began. The attempts between
+    /// are a round without effect, and executions that differ in such rounds only are made once. The links in memory of `treiber` are
+    /// written by each attempt, so that all attempts are told apart there.
+    #[test]
+    fn stack_of_treiber_in_a_word() {
+        without_rounds(2, Model::Sc, 40, 34);
+        without_rounds(2, Model::Rc11, 40, 34);
+    }
+
+    #[test]
+    #[ignore = "the oracle takes long"]
+    fn stack_of_treiber_in_a_word_of_three_threads() {
+        without_rounds(3, Model::Sc, 25_680, 17_352);
+    }
+
+    /// Holds the stack in a word against the oracle, which knows this many executions with rounds and without.
+    #[track_caller]
+    fn without_rounds(threads: usize, model: Model, with: u64, without: u64) {
+        let all = executions(model, || treiber_in_a_word::<Abstract>(threads));
+        let known = executions(model, || treiber_in_a_word_without_rounds::<Abstract>(threads));
+        assert_eq!([all.complete, known.complete], [with, without], "by the axioms, under {model:?}");
+        assert!(all.outcomes.keys().eq(known.outcomes.keys()), "rounds lead to no other outcome");
+        let explored = explored(model, || treiber_in_a_word::<Real>(threads));
+        assert_eq!(compare(&explored, &known), Ok(()), "{threads} threads under {model:?}");
     }
 
     /// GenMC has as many for the code that Miri makes of its own version.

@@ -111,7 +111,7 @@ fn a_search_with_other_options_is_refused() {
     assert!(refused.contains("was saved by a search with other options"), "{refused}");
     let file = std::fs::read_dir(&directory).unwrap().next().unwrap().unwrap().path();
     let text = std::fs::read(&file).unwrap();
-    let other: Vec<u8> = [&b"raddle search 2\nbuild other\n"[..], &text[..]].concat();
+    let other: Vec<u8> = [&b"raddle search 3\nbuild other\n"[..], &text[..]].concat();
     std::fs::write(&file, other).unwrap();
     let refused = resumed(&[]);
     assert!(refused.contains("was saved by another build"), "{refused}");

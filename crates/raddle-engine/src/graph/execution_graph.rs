@@ -1,9 +1,8 @@
 //! The graph itself: its storage, and how events are added and removed.
 
-use raddle_axioms::Psc;
-
 use super::Model;
 use super::coherence::{Links, LocationAccesses};
+use super::consistency::psc::PscSearch;
 use super::consistency::{rc11, sc};
 use super::event::{Access, Event, EventId, INIT, LocationId, NONE};
 use super::views::Views;
@@ -55,7 +54,7 @@ pub(crate) struct Scratch {
     pub(super) view: Vec<u32>,
     /// For each event of a revisited graph its id in the new graph, or [`NONE`].
     pub(super) new_ids: Vec<EventId>,
-    pub(super) psc: Psc,
+    pub(super) psc: PscSearch,
 }
 
 impl Graph {

@@ -123,8 +123,10 @@ impl ModelChecker {
         Some(checkpoint)
     }
 
-    /// Discards all checkpoints: the next execution begins at the beginning.
+    /// Discards all checkpoints: the next execution begins at the beginning. Their memory is not used again: what it holds may be of
+    /// another engine, whose versions of unchanged parts mean nothing to this one.
     pub(crate) fn discard_checkpoints(&mut self) {
         self.branches.iter_mut().for_each(|branch| branch.checkpoints.clear());
+        self.branches.forget_checkpoints();
     }
 }

@@ -32,6 +32,7 @@ impl ModelChecker {
     }
 
     fn add_write(&mut self, event: Event) -> EventId {
+        self.note_write(event.thread);
         let floor = self.floor(&event);
         let last = self.graph().co(event.location).len();
         for co_index in floor + 1..=last {
@@ -56,6 +57,7 @@ impl ModelChecker {
         event.set_source(co_max, value);
         let co_index = self.graph().co(location).len() + 1;
         if event.writes() {
+            self.note_write(event.thread);
             self.push_revisits(&event, co_index, None);
         }
         Some(self.graph_mut().push(event, co_index))

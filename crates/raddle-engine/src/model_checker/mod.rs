@@ -112,6 +112,11 @@ pub struct ModelChecker {
     beginning: Option<Replay>,
     /// The number of leading events of the graph that all executions have in common, because the search is one of continuations.
     fixed: usize,
+    /// Whether each thread has added a write in the first execution.
+    has_written: Vec<bool>,
+    /// Whether threads that have not written are taken for readers. None until the first execution has ended. **Invariant:** what the order
+    /// of events depends on does not change from then on, or a graph could be reached in two ways, or in none.
+    knows_readers: Option<bool>,
     /// The thread that goes on only where no other can, because its failure would hide what the others do.
     goes_last: Option<ThreadId>,
     bound: Option<Bound>,
@@ -149,6 +154,8 @@ impl ModelChecker {
             replay: None,
             beginning: None,
             fixed: 0,
+            has_written: Vec::new(),
+            knows_readers: None,
             goes_last: None,
             bound: None,
             abstractions: AbstractionLog::default(),

@@ -83,7 +83,7 @@ impl ModelChecker {
     }
 
     /// Discards all results of the search. The abstraction, the locations and the numbers of threads stay.
-    fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.branches.reset(self.model);
         self.restart_probes();
         self.started = false;

@@ -20,6 +20,8 @@ impl ModelChecker {
         }
         self.graphs_beyond_bound().put(&mut words);
         self.estimator.put(&mut words);
+        self.has_written.put(&mut words);
+        self.knows_readers.put(&mut words);
         words
     }
 
@@ -37,6 +39,8 @@ impl ModelChecker {
         self.spins.set_unproven(Stored::take(words)?);
         self.set_graphs_beyond_bound(Stored::take(words)?);
         self.estimator = Stored::take(words)?;
+        self.has_written = Stored::take(words)?;
+        self.knows_readers = Stored::take(words)?;
         let same_model = self.branches.iter().all(|branch| branch.graph.model == self.model);
         (same_model && words.next().is_none()).then_some(())
     }

@@ -87,6 +87,50 @@ impl ModelChecker {
         ready.map(|&id| graph.event(id).thread)
     }
 
+    /// Whether a thread is taken for one that only reads.
+    pub(crate) fn only_reads(&self, thread: ThreadId) -> bool {
+        self.knows_readers == Some(true)
+            && !self.has_written.get(usize::from(thread)).is_some_and(|&has_written| has_written)
+    }
+
+    /// Learns from the first execution, which has just ended, which threads only read. If they read before others wrote, the search
+    /// begins anew, with these threads last: all later graphs would have these reads first. True if the execution is void for that
+    /// reason.
+    pub(crate) fn learn_readers(&mut self) -> bool {
+        let is_decided = self.knows_readers.is_some();
+        if is_decided || self.replay.is_some() || self.beginning.is_some() || self.probe.is_some() {
+            return false;
+        }
+        // A later execution, because the first one did not pass: the order is settled.
+        let is_first = self.initial_len == 0;
+        self.knows_readers = Some(is_first);
+        if !is_first {
+            return false;
+        }
+        let graph = self.graph();
+        let mut early = graph.events.iter().zip(0..).filter(|(event, id)| {
+            let is_load = event.access.reads_only() && !event.blocked && self.only_reads(event.thread);
+            is_load && graph.co(event.location).iter().any(|write| write > id)
+        });
+        let begins_anew = early.next().is_some();
+        if begins_anew {
+            self.restart();
+        }
+        begins_anew
+    }
+
+    /// Notes that a thread adds a write, until readers are known.
+    pub(super) fn note_write(&mut self, thread: ThreadId) {
+        if self.knows_readers.is_some() {
+            return;
+        }
+        let thread = usize::from(thread);
+        if self.has_written.len() <= thread {
+            self.has_written.resize(thread + 1, false);
+        }
+        self.has_written[thread] = true;
+    }
+
     /// The address at which a thread is blocked.
     pub(crate) fn awaited_address(&self, thread: ThreadId) -> Option<usize> {
         self.locations.address(self.pending(thread)?.location)
@@ -123,5 +167,62 @@ impl ModelChecker {
             None if self.made < self.graph().len() => self.graph().events[self.made].po,
             _ => self.graph().events_of(thread),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Model;
+    use crate::graph::event::NONE;
+    use crate::model_checker::{Answer, Location, Request};
+    use crate::op::Order;
+
+    /// Begins an execution that consists of these accesses to one location.
+    fn execute(checker: &mut ModelChecker, accesses: &[(ThreadId, Access)]) {
+        assert!(checker.begin());
+        let mut value = 0;
+        for &(thread, access) in accesses {
+            let memory = Some(Location { address: 64, size: 8, value: Some(value) });
+            let request = Request { thread, access, order: Order::Relaxed, memory, follows: NONE };
+            match checker.request(&request) {
+                Answer::Done { write, .. } => value = write.unwrap_or(value),
+                answer => panic!("{answer:?}"),
+            }
+        }
+    }
+
+    const READ: (ThreadId, Access) = (1, Access::Load);
+    const WRITE: (ThreadId, Access) = (2, Access::Store(1));
+
+    #[test]
+    fn a_search_begins_anew_if_a_reader_came_first() {
+        let mut checker = ModelChecker::new(Model::Sc);
+        execute(&mut checker, &[READ, WRITE]);
+        assert!(!checker.only_reads(1), "nothing is known before the end of an execution");
+        assert!(checker.learn_readers());
+        assert_eq!([1, 2].map(|thread| checker.only_reads(thread)), [true, false]);
+
+        execute(&mut checker, &[WRITE, READ]);
+        assert!(!checker.learn_readers(), "the search begins anew once");
+        // The other source of the read.
+        execute(&mut checker, &[WRITE, READ]);
+        assert!(!checker.begin());
+    }
+
+    #[test]
+    fn a_search_goes_on_if_readers_came_last() {
+        let mut checker = ModelChecker::new(Model::Sc);
+        execute(&mut checker, &[WRITE, READ]);
+        assert!(!checker.learn_readers());
+        assert!(checker.only_reads(1) && !checker.only_reads(2));
+    }
+
+    #[test]
+    fn writers_may_read_first() {
+        let mut checker = ModelChecker::new(Model::Sc);
+        execute(&mut checker, &[READ, (1, Access::Store(2)), WRITE]);
+        assert!(!checker.learn_readers());
+        assert!(!checker.only_reads(1));
     }
 }

@@ -125,6 +125,12 @@ impl Branches {
         self.spare.push(branch);
     }
 
+    /// Drops the checkpoints that no branch of the stack holds.
+    pub(super) fn forget_checkpoints(&mut self) {
+        self.spare.iter_mut().for_each(|branch| branch.checkpoints.clear());
+        self.spare_checkpoints.clear();
+    }
+
     /// Removes all but the first `len` events of the current graph, and their checkpoints.
     pub(super) fn truncate(&mut self, len: usize) {
         let branch = self.stack.last_mut().expect("an execution has a branch");

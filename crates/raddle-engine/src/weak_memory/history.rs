@@ -29,6 +29,8 @@ const MOST_STALE: u8 = 2;
 /// The store history of a location.
 #[derive(Debug, Default)]
 pub(super) struct History {
+    /// Changes with the contents, so that equal versions mean equal contents. 0 if there are none yet.
+    version: u64,
     /// The stores in modification order. **Invariant:** never empty; the last is the value in memory.
     stores: Vec<Store>,
     /// The stores that threads have read or made, as indices into `stores`. **Invariant:** later entries of a thread
@@ -38,7 +40,7 @@ pub(super) struct History {
     stale: Vec<Stale>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Store {
     /// The number among all stores of the execution.
     number: StoreId,
@@ -53,14 +55,14 @@ struct Store {
     is_rmw: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     thread: ThreadId,
     time: Time,
     store: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Stale {
     thread: ThreadId,
     store: usize,
@@ -84,8 +86,17 @@ impl Clone for History {
         copy
     }
 
-    /// Reuses the allocations.
+    /// Reuses the allocations. Most histories are equal already, because executions that begin at one checkpoint share most of them.
+    #[inline]
     fn clone_from(&mut self, other: &History) {
+        if self.version == other.version {
+            debug_assert!(
+                (&self.stores, &self.seen, &self.stale) == (&other.stores, &other.seen, &other.stale),
+                "equal versions have equal contents"
+            );
+            return;
+        }
+        self.version = other.version;
         self.stores.clone_from(&other.stores);
         self.seen.clone_from(&other.seen);
         self.stale.clone_from(&other.stale);
@@ -93,6 +104,12 @@ impl Clone for History {
 }
 
 impl History {
+    /// Gives the contents, which are about to change, a version that no history had before.
+    #[inline]
+    pub(super) fn changes(&mut self, version: u64) {
+        self.version = version;
+    }
+
     /// Restarts the history with a store that happened before everything.
     pub(super) fn begin(&mut self, Stored { number, value }: Stored, message: Message) {
         self.stores.clear();

@@ -23,6 +23,8 @@ pub struct Memory {
     /// Number of stores of the execution.
     stores: StoreId,
     latest: Option<Touched>,
+    /// The latest version of a history in any execution. Copies are changed by copying only, so that no version has two contents.
+    version: u64,
 }
 
 /// The number of a store in an execution. Stores of uninstrumented code are numbered when they are found.
@@ -91,13 +93,21 @@ impl Clone for Memory {
         self.sync.clone_from(&other.sync);
         self.histories.clone_from(&other.histories);
         (self.model, self.stores, self.latest) = (other.model, other.stores, other.latest);
+        self.version = self.version.max(other.version);
     }
 }
 
 impl Memory {
     /// A memory with this model.
     pub fn new(model: Model) -> Memory {
-        Memory { sync: Sync::default(), model, histories: LocationTable::default(), stores: 0, latest: None }
+        Memory {
+            sync: Sync::default(),
+            model,
+            histories: LocationTable::default(),
+            stores: 0,
+            latest: None,
+            version: 0,
+        }
     }
 
     /// The model.
@@ -234,6 +244,8 @@ impl Memory {
     fn find(&mut self, Access { location, held, trust, .. }: Access) -> (&mut Sync, &mut History) {
         let (index, known) = self.histories.find_or_insert(location);
         let history = &mut self.histories[index];
+        self.version += 1;
+        history.changes(self.version);
         if !known || history.newest() != held {
             self.stores += 1;
             let found = Stored { number: self.stores, value: held };

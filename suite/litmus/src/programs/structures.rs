@@ -39,6 +39,53 @@ pub fn treiber<M: Machine>(threads: usize, times: usize) -> Test {
     })
 }
 
+/// Treiber's stack in one word, which has a digit for each node, the topmost last; each thread pushes and pops once. As the links of nodes
+/// are part of the word, a failed attempt has no effect: it only remembers what it found.
+pub fn treiber_in_a_word<M: Machine>(threads: usize) -> Test {
+    push_and_pop(threads, |head: &M::Atomic, change| {
+        let mut top = head.load(SeqCst);
+        while let Some(new) = change(top) {
+            match head.compare_exchange(top, new, SeqCst, SeqCst) {
+                Ok(_) => break,
+                Err(found) => top = found,
+            }
+        }
+        top
+    })
+}
+
+/// [`treiber_in_a_word`] for the oracle, without rounds: a thread that finds what it first tried to replace is where it began, and waits for
+/// something else instead.
+pub fn treiber_in_a_word_without_rounds<M: Machine>(threads: usize) -> Test {
+    push_and_pop(threads, |head: &M::Atomic, change| {
+        let first = head.load(SeqCst);
+        let mut top = first;
+        while let Some(new) = change(top) {
+            match head.compare_exchange(top, new, SeqCst, SeqCst) {
+                Ok(_) => break,
+                Err(found) => {
+                    M::wait_until(|| found != first);
+                    top = found;
+                }
+            }
+        }
+        top
+    })
+}
+
+/// Threads that push and pop one node each, by `update`, which returns what it replaced.
+fn push_and_pop<A: Atomic>(
+    threads: usize,
+    update: impl Fn(&A, &dyn Fn(u32) -> Option<u32>) -> u32 + Copy + Send + Sync + 'static,
+) -> Test {
+    const NODES: u32 = 8;
+    Test::alike(threads, A::new(0), move |head, index| {
+        let node = index as u32 + 1;
+        update(head, &|top| Some(top * NODES + node));
+        vec![update(head, &|top| (top != 0).then_some(top / NODES)) % NODES]
+    })
+}
+
 /// Treiber's stack; some threads push once, others pop once. Each attempt begins anew.
 pub fn treiber_ends<M: Machine>(pops: usize, pushes: usize) -> Test {
     let next: Vec<_> = (0..=pushes).map(|_| M::Atomic::new(0)).collect();

@@ -4,11 +4,12 @@
 //! | module | what it decides |
 //! |---|---|
 //! | `sc` | sequential consistency |
-//! | `rc11` | RC11 |
+//! | `rc11`, `psc` | RC11 |
 //! | [`preemption_bound`] | the least number of preemptions that a graph takes |
 //! | `symmetry` | whether symmetric threads are in canonical order |
 
 pub(crate) mod preemption_bound;
+pub(super) mod psc;
 pub(super) mod rc11;
 pub(super) mod sc;
 pub(super) mod symmetry;

@@ -7,6 +7,16 @@ use crate::graph::{Graph, Scratch};
 
 /// Whether no cycle goes through `changed`.
 pub(crate) fn is_consistent(graph: &Graph, changed: EventId, scratch: &mut Scratch) -> bool {
+    search(graph, changed, scratch, true)
+}
+
+/// Marks all events from which `changed` can be reached, which is one of them if a cycle goes through it.
+pub(super) fn mark_predecessors(graph: &Graph, changed: EventId, scratch: &mut Scratch) {
+    search(graph, changed, scratch, false);
+}
+
+/// Visits the events from which `changed` can be reached. Returns whether it is not one of them; ends then, if that is `enough`.
+fn search(graph: &Graph, changed: EventId, scratch: &mut Scratch, enough: bool) -> bool {
     let Scratch { stack, marks, .. } = scratch;
     marks.clear();
     marks.resize(graph.len().div_ceil(64), 0);
@@ -22,9 +32,9 @@ pub(crate) fn is_consistent(graph: &Graph, changed: EventId, scratch: &mut Scrat
                 stack.push(before);
             }
         });
-        if cycle {
+        if cycle && enough {
             return false;
         }
     }
-    true
+    !cycle
 }

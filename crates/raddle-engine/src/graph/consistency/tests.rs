@@ -9,7 +9,7 @@ use crate::rng::Rng;
 
 const THREADS: usize = 3;
 const LOCATIONS: usize = 2;
-const EVENTS: usize = 14;
+const EVENTS: usize = 18;
 const ORDERS: [Order; 5] = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
 
 /// An event that reads nothing and accesses no memory.
@@ -42,8 +42,9 @@ fn empty(model: Model) -> Graph {
     graph
 }
 
-/// Adds a random event that coherence and atomicity allow. Of four events `strong` are sequentially consistent in any case.
-fn add_event(graph: &mut Graph, rng: &mut Rng, strong: usize) -> EventId {
+/// Adds a random event that coherence and atomicity allow. Of four events `strong` are sequentially consistent in any case, and of eight
+/// `fences` are fences.
+fn add_event(graph: &mut Graph, rng: &mut Rng, strong: usize, fences: usize) -> EventId {
     let (thread, location) = (rng.below(THREADS), rng.below(LOCATIONS));
     let order = if rng.below(4) < strong { Order::SeqCst } else { ORDERS[rng.below(ORDERS.len())] };
     let location = location as LocationId;
@@ -56,13 +57,15 @@ fn add_event(graph: &mut Graph, rng: &mut Rng, strong: usize) -> EventId {
         event.set_source(if access.reads() { source } else { NONE }, graph.value(location, source));
         event
     };
-    match rng.below(8) {
-        0 => graph.push(event(thread, Access::Fence, order), 0),
-        1..=3 => {
+    if rng.below(8) < fences {
+        return graph.push(event(thread, Access::Fence, order), 0);
+    }
+    match rng.below(7) {
+        0..=2 => {
             let index = free[rng.below(free.len())];
             graph.push(of(Access::Store(rng.next()), index), index + 1)
         }
-        4 => {
+        3 => {
             let index = free[rng.below(free.len())];
             graph.push(of(Access::Rmw(Rmw::Add, 1), index), index + 1)
         }
@@ -126,13 +129,13 @@ impl axioms::Graph for Defined {
 
 /// Builds random graphs. `check` gets each graph with its newest event, and returns whether the search would keep the event.
 fn build(model: Model, mut check: impl FnMut(&Graph, EventId) -> bool) {
-    for seed in 0..3000 {
+    for seed in 0..4000 {
         let mut rng = Rng::new(seed);
         let mut graph = empty(model);
-        let strong = 1 + rng.below(4);
+        let (strong, fences) = (1 + rng.below(4), rng.below(4));
         for _ in 0..EVENTS {
             let len = graph.len();
-            let newest = add_event(&mut graph, &mut rng, strong);
+            let newest = add_event(&mut graph, &mut rng, strong, fences);
             if !check(&graph, newest) {
                 graph.truncate(len);
             }

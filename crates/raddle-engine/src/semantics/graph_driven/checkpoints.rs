@@ -26,7 +26,7 @@ impl Engine {
 
     /// Whether checkpoints capture everything that the code under test can change, and no trace or log needs the whole
     /// execution.
-    fn may_take_checkpoints(&self) -> bool {
+    pub(in crate::semantics) fn may_take_checkpoints(&self) -> bool {
         self.exploration.limits.backend == Backend::Coroutines
             && self.exploration.pages.is_some()
             && self.execution.mappings.is_empty()

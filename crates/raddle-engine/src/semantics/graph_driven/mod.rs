@@ -268,7 +268,8 @@ impl Semantics for GraphDriven {
         engine.next_along_graph()
     }
 
-    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry. Failures stay failures.
+    /// Discards an execution that exceeds the preemption bound or breaks a promise of symmetry, and the first one if the search begins anew
+    /// in another order. Failures stay failures.
     fn validate(engine: &mut Engine) {
         if engine.execution.outcome != Some(Outcome::Passed) {
             return;
@@ -288,6 +289,8 @@ impl Semantics for GraphDriven {
             execution.outcome = Some(Outcome::Asymmetric { thread });
         } else if !checker.is_within_bound() {
             execution.outcome = Some(Outcome::Discarded(Discarded::BoundExceeded));
+        } else if checker.learn_readers() {
+            execution.outcome = Some(Outcome::Discarded(Discarded::Repeat));
         }
     }
 

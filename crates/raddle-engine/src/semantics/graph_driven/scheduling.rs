@@ -3,13 +3,25 @@
 use super::synthetic::SyntheticLocation;
 use crate::execution::Engine;
 use crate::model_checker::BlockedSpinners;
-use crate::op::{Pending, ThreadId};
+use crate::op::{Effect, Pending, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::thread::ThreadStatus;
 use crate::trace::SwitchReason;
 
 /// Consecutive events that are added for one thread while others are runnable.
 const MOST_ADDED_IN_A_ROW: u32 = 100;
+
+/// The order in which threads go on past the end of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// The thread may write.
+    Writer,
+    /// The thread is at a load and only reads, as far as is known. A load that is added after all writes has its other sources as
+    /// forward revisits, which take back nothing. Added before them, it is revisited by each write, which takes back all events since.
+    Reader,
+    /// The thread goes on only where no other can.
+    Last,
+}
 
 impl Engine {
     /// Reschedules without an event of the current thread.
@@ -58,21 +70,35 @@ impl Engine {
                     return self.next_fairly_of(&runnable);
                 }
             } else {
-                // The order in which events are added makes no difference, but a thread might run for ever.
-                let is_patient = self.execution.in_a_row < MOST_ADDED_IN_A_ROW && !goes_last(current);
+                // Any order of events leads to the same graphs. The threads with the lowest rank go first, the current one before
+                // others, but not for ever.
+                let rank = |thread: ThreadId| {
+                    let is_at_load = self.threads[usize::from(thread)].pending.effect == Effect::Read;
+                    match is_at_load && graph.only_reads(thread) {
+                        _ if goes_last(thread) => Rank::Last,
+                        true => Rank::Reader,
+                        false => Rank::Writer,
+                    }
+                };
                 let goes_on =
-                    self.threads[current as usize].status == ThreadStatus::Runnable && runs(&current);
-                if goes_on && is_patient {
-                    self.execution.in_a_row += 1;
-                    return Some(current);
-                }
-                let others = self.execution.runnable.iter().copied().filter(|&thread| thread != current);
-                if let Some(next) = others.filter(runs).min_by_key(|&thread| goes_last(thread)) {
-                    return Some(next);
-                }
-                if goes_on {
-                    self.execution.in_a_row = 0;
-                    return Some(current);
+                    self.threads[usize::from(current)].status == ThreadStatus::Runnable && runs(&current);
+                let own = rank(current);
+                let is_patient = goes_on && self.execution.in_a_row < MOST_ADDED_IN_A_ROW;
+                let first = match is_patient && own == Rank::Writer {
+                    true => None,
+                    false => {
+                        let others = self.execution.runnable.iter().copied();
+                        let others = others.filter(|thread| *thread != current && runs(thread));
+                        others.map(|thread| (rank(thread), thread)).min()
+                    }
+                };
+                match first {
+                    Some((rank, next)) if !is_patient || rank < own => return Some(next),
+                    _ if goes_on => {
+                        self.execution.in_a_row = if is_patient { self.execution.in_a_row + 1 } else { 0 };
+                        return Some(current);
+                    }
+                    _ => {}
                 }
             }
             let has_ended =

@@ -8,7 +8,7 @@ use super::synthetic::SyntheticLocation;
 use crate::execution::{Engine, Exploration, blocking};
 use crate::graph::event::{Access, EventId, NONE};
 use crate::model_checker::{Answer, Location, Request};
-use crate::op::{Order, ThreadId};
+use crate::op::{Effect, Order, Pending, ThreadId};
 use crate::outcome::{Discarded, Outcome};
 use crate::platform::words;
 use crate::spinloop::detect::SpinIteration;
@@ -29,6 +29,8 @@ impl Engine {
         self.observe_drop();
         let thread = self.execution.current;
         self.current().polls = 0;
+        let effect = if access.reads_only() { Effect::Read } else { Effect::Nothing };
+        self.current().pending = Pending { address: 0, effect };
         self.execution.steps += 1;
         self.check_limits();
         self.save_pause_stack();
