@@ -19,7 +19,7 @@
 //! reads that one model.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "export")]
+#[cfg(feature = "ci")]
 pub mod export;
 pub mod failure;
 pub mod file;

@@ -1,6 +1,6 @@
 //! Other forms of a failure, for other programs: code scanners, CI services, trace viewers, issues.
 //!
-//! Behind the feature `export`, which the command enables: tests do not link this module.
+//! Behind the features `ci` (the results for CI services) and `export` (all), which the command enables: tests do not link this module.
 //!
 //! - [`sarif`](fn@sarif): SARIF 2.1.0, one thread flow for each thread.
 //! - [`github`]: annotations and the step summary of GitHub Actions.
@@ -13,13 +13,20 @@
 
 pub mod github;
 pub mod junit;
+#[cfg(feature = "export")]
 mod messages;
+#[cfg(feature = "export")]
 mod perfetto;
+#[cfg(feature = "export")]
 mod sarif;
 mod scene;
+#[cfg(feature = "export")]
 pub mod state;
 mod text;
 
+#[cfg(feature = "export")]
 pub use messages::{mermaid, sequence};
+#[cfg(feature = "export")]
 pub use perfetto::perfetto;
+#[cfg(feature = "export")]
 pub use sarif::sarif;

@@ -16,6 +16,7 @@ pub(super) fn without_colours(text: &str) -> String {
 }
 
 /// A text of at most this many characters.
+#[cfg(feature = "export")]
 pub(super) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}...", &text[..at]),

@@ -9,6 +9,7 @@
 //! - `words`: events, memory orders, values and threads in words.
 //! - `rows`: the interleaving as rows, before a renderer lays them out.
 //! - `tidy`: fewer rows that say the same.
+//! - `rounds`: equal rounds of loops, counted.
 //! - `explanation`: the diagnosis of weak memory and data races in words.
 //! - `ending`: the class of the failure and the states of the threads in words.
 //! - `starter`: scenarios without the thread that only starts the others.
@@ -21,6 +22,7 @@ pub(crate) mod ending;
 pub(crate) mod explanation;
 pub(crate) mod interest;
 pub(crate) mod locations;
+pub(crate) mod rounds;
 pub(crate) mod rows;
 pub(crate) mod starter;
 mod tidy;

@@ -1,8 +1,9 @@
 //! The removal of rows that add nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::rows::{Row, RowKind};
+use super::words::{REASON, begins};
 
 /// Merges and removes rows that add nothing.
 pub(super) fn tidy(rows: Vec<Row>) -> Vec<Row> {
@@ -57,20 +58,44 @@ fn one_row_for_one_event(rows: Vec<Row>) -> Vec<Row> {
     merged
 }
 
-/// Removes context switches to threads without a visible event before the next switch.
+/// Removes context switches to threads without a visible event before the next switch. The next switch then has the reason why the
+/// thread that was seen last does not go on, and a thread begins where it is seen first.
 fn without_idle_switches(rows: Vec<Row>) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::with_capacity(rows.len());
-    for row in rows {
+    let mut begun_unseen = BTreeSet::new();
+    for mut row in rows {
         let is_switch = |row: &Row| row.kind == RowKind::Switch;
-        if is_switch(&row) && kept.last().is_some_and(is_switch) {
-            kept.pop();
+        if is_switch(&row)
+            && let Some(idle) = kept.pop_if(|last| last.kind == RowKind::Switch)
+        {
+            if idle.text.starts_with(&begins(idle.thread)) {
+                begun_unseen.insert(idle.thread);
+            }
+            let (to, _) = parts(&row.text);
+            row.text = match parts(&idle.text).1 {
+                Some(reason) => format!("{to}{REASON}{reason}"),
+                None => to.to_owned(),
+            };
+            row.numbers = idle.numbers;
         }
         if is_switch(&row) && kept.last().is_some_and(|last| last.thread == row.thread) {
             continue;
         }
+        if is_switch(&row) && begun_unseen.contains(&row.thread) {
+            let reason = parts(&row.text).1.map(|reason| format!("{REASON}{reason}"));
+            row.text = format!("{}{}", begins(row.thread), reason.unwrap_or_default());
+        }
+        if !is_switch(&row) {
+            begun_unseen.remove(&row.thread);
+        }
         kept.push(row);
     }
     kept
+}
+
+/// The target of a context switch, and the reason.
+fn parts(text: &str) -> (&str, Option<&str>) {
+    text.split_once(REASON).map_or((text, None), |(to, reason)| (to, Some(reason)))
 }
 
 /// Merges equal consecutive events, such as the reads of a spinloop.

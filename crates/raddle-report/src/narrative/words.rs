@@ -159,7 +159,7 @@ pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> Strin
     let (before, event) = (&events[at - 1], &events[at]);
     let (from, to) = (tag(before.thread), tag(event.thread));
     let to = match event.action {
-        Action::Begin => format!("{to} begins"),
+        Action::Begin => begins(event.thread),
         _ => format!("switch to {to}"),
     };
     let Some(reason) = event.switch else { return to };
@@ -187,7 +187,15 @@ pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> Strin
         (Switch::Spinning, _) => "spins until something changes".to_owned(),
         (Switch::Finished, _) => "has ended".to_owned(),
     };
-    format!("{to}: {from} {why}")
+    format!("{to}{REASON}{from} {why}")
+}
+
+/// What stands between the target of a context switch and its reason.
+pub(super) const REASON: &str = ": ";
+
+/// A context switch to a thread that begins.
+pub(super) fn begins(thread: u32) -> String {
+    format!("{} begins", tag(thread))
 }
 
 /// The target of a wait in words; a thread by its short name, and one of several locations of the same name with its number.

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::narrative::locations::Locations;
+use crate::narrative::rounds;
 use crate::narrative::rows::{Row, RowKind, rows};
 use crate::narrative::words;
 use crate::page::{Line, Page, Paint};
@@ -34,7 +35,7 @@ pub(super) fn print(failure: &Failure, numbers: Option<&[usize]>, page: &mut Pag
     }
     let locations = Locations::of(failure);
     let glyphs = page.style.glyphs();
-    let mut rows = rows(failure, &locations, glyphs.inside);
+    let mut rows = rounds::fold(rows(failure, &locations, glyphs.inside));
     let cut = rows.len().saturating_sub(MAX_ROWS);
     let omitted = failure.trace.omitted + rows.drain(..cut).map(|row| row.events).sum::<u64>();
     page.blank();

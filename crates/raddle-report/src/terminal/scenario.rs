@@ -30,7 +30,10 @@ pub(super) fn reasons(failure: &Failure, page: &mut Page) {
 pub(super) fn code(scenario: &Scenario, page: &mut Page) {
     let Some(code) = &scenario.code else { return };
     page.blank();
-    page.text(Paint::Bold, "to test this scenario first");
+    // A setting of the attribute is no code by itself.
+    let is_setting = code.starts_with("scenario = ");
+    let place = if is_setting { ", add this to `#[raddle::test(..)]`" } else { "" };
+    page.text(Paint::Bold, format!("to test this scenario first{place}"));
     for line in code.lines() {
         // Not wrapped, so that it can be copied.
         page.line(Line::of(Paint::Plain, format!("  {line}")));
