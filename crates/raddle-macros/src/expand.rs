@@ -42,10 +42,12 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     quote! {
         #(#conditions)*
         impl ::raddle::TestDefinition for #object {
+            #[allow(clippy::redundant_closure, clippy::redundant_closure_for_method_calls)]
             fn test() -> ::raddle::Test<Self> {
                 #[allow(unused_imports)]
                 use ::raddle::{ByDebug as _, ByFields as _, ByInspect as _};
                 let test = ::raddle::Test::new(|| #init)
+                    .by_attribute()
                     #(#operations)*
                     #spec
                     #(#hooks)*
@@ -86,12 +88,15 @@ fn operation(object: &Type, operation: &Operation) -> TokenStream {
         true => (quote!(future_with_args), Some(quote!(async)), Some(quote!(.await))),
     };
     let options = operation.options().map(|setting| option(&setting.name, setting));
+    // The line of the call is that of the method: traces show it.
+    let call = quote_spanned!(method.span()=> <#object>::#method(object #(, #names)*) #wait);
+    let object_name = Ident::new("object", method.span());
     quote! {
         .with(
             ::raddle::Operation::#constructor(
                 #shown,
                 (#(#generators,)*),
-                #asynchronously |object: &#object #(, #names: #types)*| <#object>::#method(object #(, #names)*) #wait,
+                #asynchronously |#object_name: &#object #(, #names: #types)*| #call,
             )
             #(#options)*
         )

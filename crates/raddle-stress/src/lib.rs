@@ -38,6 +38,7 @@ pub mod report;
 mod rng;
 mod session;
 mod stress;
+#[cfg_attr(any(not(target_os = "linux"), raddle_unsupported_platform), path = "system_elsewhere.rs")]
 mod system;
 mod termination;
 

@@ -23,7 +23,8 @@ use crate::search::attempt::{TRACE_LIMIT, record};
 use crate::search::classifier::classifier;
 use crate::search::reproduce;
 use crate::search::snapshots::Snapshots;
-use crate::suppress::{Suppressed, suppress};
+use crate::suppress::Suppressed;
+use crate::suppressions::suppress;
 
 /// The number of executions with the same prefix, if they are not all: those that are enumerated, and those that go on at random.
 const ENUMERATED: u64 = 200;

@@ -15,13 +15,15 @@ use crate::output::{check_threads, print_suppressed, say, tell_passed, warn_of_l
 use crate::replay;
 use crate::search::attempt::{Attempt, Searched, Workload, gives_up, may_give_up};
 use crate::search::config::{config, override_by_environment, strategy};
+use crate::search::coverage::send_coverage;
 use crate::search::exploration::Exploration;
 use crate::search::portfolio::{self, Explored};
 use crate::search::promise::Promise;
-use crate::search::reach::{Reach, send_coverage};
+use crate::search::reach::Reach;
 use crate::search::resume::Saved;
 use crate::search::summary::{SearchSummary, in_a_line};
-use crate::suppress::{Suppressed, Suppressions, suppress};
+use crate::suppress::Suppressed;
+use crate::suppressions::{Suppressions, suppress};
 
 /// The result of exploring a closure that did not fail.
 pub(crate) struct Passed {
@@ -116,12 +118,22 @@ pub(crate) fn explore(
                 true => String::new(),
                 false => format!("; not tried: {}", left_out.join(", ")),
             };
-            println!("raddle: {}{not_tried}; {reach}{ended}; seed {}", in_a_line(&searches), options.seed);
+            let made = made(&report, &searches);
+            let (how, seed) = (in_a_line(&searches), options.seed);
+            println!("raddle: {made}{not_tried}; {reach}{ended}; searched by {how}; seed {seed}");
         }
         _ => searches.clear(),
     }
     print_suppressed(&suppressed);
     Ok(Passed { report, seed: options.seed, searches, reach, left_out, suppressed })
+}
+
+/// Whether every execution was made, in words.
+fn made(report: &SearchReport, searches: &[SearchSummary]) -> String {
+    match report.complete {
+        true => format!("every execution was made: {}", executions(report, searches)),
+        false => format!("not every execution was made, but {}", report.executions),
+    }
 }
 
 /// The executions that a search without failure made, in words.
@@ -202,4 +214,22 @@ fn search(
     client.decorate(&mut failure);
     failure.file = failure.write_new(&build::failures_directory()).ok();
     Searched::new(options, report, false, Some(Box::new(failure)))
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_options::Values;
+
+    use super::*;
+
+    #[test]
+    fn a_pass_says_whether_every_execution_was_made() {
+        let options = Options::from(Values { strategy: Strategy::Exhaustive, ..Values::default() });
+        let said = |complete| {
+            let report = SearchReport { executions: 7, complete, ..SearchReport::default() };
+            made(&report, &[SearchSummary::of(&options, &report, false)])
+        };
+        assert_eq!(said(true), "every execution was made: all 7 executions (rc11)");
+        assert_eq!(said(false), "not every execution was made, but 7");
+    }
 }

@@ -2,57 +2,12 @@
 //!
 //! Such an exploration sees hardly anything, and passes. Where nobody would read a line that says so, it fails.
 
-use std::panic::{Location, catch_unwind};
 use std::path::Path;
 
-use raddle_engine::execution::as_it_ended;
-use raddle_engine::exploration::turn;
-use raddle_engine::platform::global::GLOBAL;
-use raddle_options::{Explored, Memory, Strategy, Values, setting};
-use raddle_report::Kind;
+use raddle_options::{Explored, setting};
 
-use crate::closure::{self, Plain};
+use crate::engine::platform::global::GLOBAL;
 use crate::options::Options;
-use crate::search::exploration::probe;
-
-/// The search for a bug of the canary, which `cargo raddle test` compiles like a test to see whether the bug is found: what was seen
-/// instead, if it is not.
-///
-/// Compiled with the canary is only what finds out how the canary is compiled. [`Explorer::try_run`](crate::Explorer::try_run) is generic: to
-/// compile an instance of it would take longer than all the rest, while somebody waits for tests.
-#[doc(hidden)]
-#[inline(always)]
-pub fn look_for_canary(kind: Kind, body: fn()) -> Option<String> {
-    let frame_pointer: usize;
-    // SAFETY: only reads a register.
-    unsafe {
-        std::arch::asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags))
-    };
-    probe();
-    explore_canary(kind, body, frame_pointer)
-}
-
-#[inline(never)]
-fn explore_canary(kind: Kind, body: fn(), frame_pointer: usize) -> Option<String> {
-    let _turn = turn::take();
-    let values = Values {
-        strategy: Strategy::Exhaustive,
-        memory: Some(Memory::Sc),
-        explored: Some(Explored::Optional),
-        executions: Some(1000),
-        ..Values::default()
-    };
-    let (at, options) = (Location::caller(), Options::from(values));
-    let mut run = || _ = catch_unwind(body);
-    match closure::explore(options, at, frame_pointer, true, &mut run, &mut as_it_ended, &Plain) {
-        Err(failure) if failure.kind == kind => None,
-        Err(failure) => Some(format!("{:?} was found instead: {}", failure.kind, failure.message)),
-        Ok(passed) => {
-            let (events, executions) = (passed.report.steps, passed.report.executions);
-            Some(format!("{events} events in {executions} executions"))
-        }
-    }
-}
 
 /// Whether the program is instrumented; otherwise the exploration may go on without.
 ///
@@ -62,11 +17,9 @@ pub(crate) fn is_instrumented(options: &Options) -> bool {
     if GLOBAL.instrumented.get() {
         return true;
     }
-    let by_command = std::env::var_os("RADDLE_CARGO_ARGS").is_some();
-    let explored = decide(options.explored, by_command, manifest, is_ci());
-    match explored {
+    match decided(options.explored) {
         Explored::Optional => false,
-        _ if by_command => panic!(
+        _ if is_by_command() => panic!(
             "raddle: nothing would be explored: `cargo raddle` runs this test, but its code is not instrumented; is its package \
              listed as uninstrumented, or does another compiler wrapper take flags away? (`--explored optional` runs it as it is)"
         ),
@@ -75,6 +28,16 @@ pub(crate) fn is_instrumented(options: &Options) -> bool {
              or accept that with `explored = \"optional\"` in [package.metadata.raddle] or `RADDLE_EXPLORED=optional`"
         ),
     }
+}
+
+/// What holds here for an exploration, for which code or environment may have chosen.
+pub(crate) fn decided(chosen: Option<Explored>) -> Explored {
+    decide(chosen, is_by_command(), manifest, is_ci())
+}
+
+/// Whether `cargo raddle` runs this.
+fn is_by_command() -> bool {
+    std::env::var_os("RADDLE_CARGO_ARGS").is_some()
 }
 
 /// What holds: what was chosen by code or environment, else what the circumstances say. The manifest is about tests that cargo runs by

@@ -7,9 +7,9 @@
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use raddle_engine::execution::engine_of_virtual_thread;
-use raddle_engine::interface;
-use raddle_engine::trace::Introduced;
+use crate::engine::execution::engine_of_virtual_thread;
+use crate::engine::interface;
+use crate::engine::trace::Introduced;
 
 use crate::Test;
 use crate::declarative::subject::{Anchor, anchor};

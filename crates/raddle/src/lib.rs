@@ -60,11 +60,30 @@
 //! assert_eq!(report.outcomes.keys().collect::<Vec<_>>(), [&1]);
 //! ```
 
+#![cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    allow(dead_code, unused_imports, reason = "what explores is missing")
+)]
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
 mod alternatives;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
 mod build;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
+mod canary;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
 mod closure;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    path = "declarative/unsupported.rs"
+)]
 mod declarative;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    path = "unsupported/expected.rs"
+)]
 mod expected;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
 mod explain;
 mod explored;
 mod explorer;
@@ -74,14 +93,40 @@ mod operation;
 pub mod options;
 mod output;
 pub mod refine;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    path = "unsupported/replay.rs"
+)]
 mod replay;
 mod report;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    path = "search/unsupported.rs"
+)]
 mod search;
 pub mod stress;
 mod suppress;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
+mod suppressions;
 mod symmetry;
 pub mod teach;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    path = "unsupported/try_run.rs"
+)]
+mod try_run;
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
+use raddle_engine as engine;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))))]
+#[path = "unsupported/engine.rs"]
+mod engine;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))))]
+mod unsupported;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
+#[doc(hidden)]
+pub use canary::look_for_canary;
 /// The paths of macros: `::core` names no crate in edition 2015, `::std` none where `no_std` is set.
 #[doc(hidden)]
 pub use core as __core;
@@ -95,8 +140,6 @@ pub use declarative::{
 };
 #[doc(hidden)]
 pub use expected::Expected;
-#[doc(hidden)]
-pub use explored::look_for_canary;
 pub use explorer::{Explorer, explore};
 #[doc(hidden)]
 pub use inspect::{ByDebug, ByFields, ByInspect, Showable};

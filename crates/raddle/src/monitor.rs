@@ -7,10 +7,10 @@ use std::cell::Cell;
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign};
 
-use raddle_engine::Engine;
-use raddle_engine::execution::engine_of_virtual_thread;
-use raddle_engine::interface::{self, MonitorCall};
-use raddle_engine::trace::{Action, StepEnd};
+use crate::engine::Engine;
+use crate::engine::execution::engine_of_virtual_thread;
+use crate::engine::interface::{self, MonitorCall};
+use crate::engine::trace::{Action, StepEnd};
 use raddle_monitor::tester::{self, Tester, Words};
 
 #[doc(inline)]

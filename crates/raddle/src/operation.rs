@@ -2,9 +2,9 @@
 
 use std::fmt::{Debug, Display};
 
-use raddle_engine::execution::engine_of_virtual_thread;
-use raddle_engine::interface;
-use raddle_engine::trace::Action;
+use crate::engine::execution::engine_of_virtual_thread;
+use crate::engine::interface;
+use crate::engine::trace::Action;
 
 /// Runs `body` as an operation: a failure shows it in the scenario (who called what, with which result) and in the
 /// interleaving. Outside an exploration it only runs `body`.

@@ -45,7 +45,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use raddle_engine::exploration::Effort;
+use crate::engine::exploration::Effort;
 #[doc(inline)]
 pub use raddle_options::{Allocation, Also, Backend, Explored, Isolation, Memory, Strategy};
 use raddle_options::{Values, find, switch};

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Once;
 
-use raddle_engine::platform::global::GLOBAL;
+use crate::engine::platform::global::GLOBAL;
 use raddle_options::columns;
 use raddle_report::{Failure, Style, render};
 

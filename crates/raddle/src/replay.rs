@@ -22,7 +22,8 @@ use crate::search::attempt::{TRACE_LIMIT, record};
 use crate::search::classifier::classifier;
 use crate::search::reproduce::{self, Identity, around, reproduces, steps};
 use crate::search::snapshots::Snapshots;
-use crate::suppress::{Suppressed, suppress};
+use crate::suppress::Suppressed;
+use crate::suppressions::suppress;
 
 /// Exit codes of a replay, as `cargo raddle replay` documents them.
 pub(crate) const PASSED: i32 = 0;

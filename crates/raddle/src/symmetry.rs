@@ -1,8 +1,8 @@
 //! Threads that are alike.
 
-use raddle_engine::Engine;
-use raddle_engine::execution::engine_of_virtual_thread;
-use raddle_engine::interface::{make_alike, unused_kind};
+use crate::engine::Engine;
+use crate::engine::execution::engine_of_virtual_thread;
+use crate::engine::interface::{make_alike, unused_kind};
 
 /// Makes threads that are alike: calls the closure, and promises that the threads which it makes can be exchanged.
 ///

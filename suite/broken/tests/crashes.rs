@@ -101,6 +101,13 @@ mod crash {
     }
 
     #[test]
+    fn by_an_allocation_that_no_machine_refuses() {
+        // Nothing of it is touched.
+        let allocate = || drop(std::hint::black_box(vec![0_u8; 10 << 30]));
+        finds(&all(), Kind::Crash, allocate, |failure| check(failure, 0, "by a limit of Raddle"));
+    }
+
+    #[test]
     fn by_abort_in_another_thread() {
         finds(
             &all(),

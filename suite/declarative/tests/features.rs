@@ -9,6 +9,31 @@ use raddle::{Kind, TestDefinition};
 mod feature {
     use super::*;
 
+    #[derive(Default)]
+    struct Reported(AtomicUsize);
+
+    #[raddle::test(manual)]
+    impl Reported {
+        #[operation]
+        #[rustfmt::skip]
+        fn inc(&self) -> (usize, u32) {
+            let (value, line) = (self.0.load(SeqCst), line!() - 1);
+            self.0.store(value + 1, SeqCst);
+            (value, line)
+        }
+    }
+
+    #[test]
+    fn reports_have_the_lines_of_methods_and_a_setting_to_paste() {
+        let failure = Reported::test().fails(Kind::IncorrectResults);
+        let code = failure.scenario.as_ref().unwrap().code.as_deref().unwrap();
+        assert!(code.starts_with("scenario = raddle::Scenario::new()\n    .thread("), "{code}");
+        let line = Reported::default().inc().1;
+        let calls = failure.trace.frames.iter().filter(|frame| frame.function.ends_with("test::{closure}"));
+        let lines: Vec<Option<u32>> = calls.map(|frame| frame.line).collect();
+        assert_eq!(lines, [Some(line)], "{:?}", failure.trace.frames);
+    }
+
     /// An operation that no scenario calls twice.
     #[derive(Default)]
     struct CalledOnce(AtomicUsize);

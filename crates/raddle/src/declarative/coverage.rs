@@ -70,6 +70,12 @@ impl ScenarioCoverage {
 }
 
 impl Coverage {
+    /// The coverage of a test that was not run.
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))))]
+    pub(super) fn none(seed: u64, contract: Contract) -> Coverage {
+        Coverage { scenarios: Vec::new(), elapsed: Duration::ZERO, seed, contract, reach: Reach::default() }
+    }
+
     /// Executions of all scenarios by model checking.
     pub fn executions(&self) -> u64 {
         self.scenarios.iter().map(|covered| covered.executions).sum()

@@ -4,18 +4,10 @@ use std::collections::HashSet;
 
 use raddle_engine::rng::Rng;
 
+use super::definition::Size;
 use super::generate::{Growth, Source};
 use super::scenario::{Cancel, Earlier, Invocation, Origin, Plan};
 use super::subject::Subject;
-
-/// How large scenarios become.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    pub(crate) threads: usize,
-    pub(crate) per_thread: usize,
-    pub(crate) before: usize,
-    pub(crate) after: usize,
-}
 
 /// Makes up scenarios.
 pub(crate) struct Generation<'d> {
@@ -24,9 +16,11 @@ pub(crate) struct Generation<'d> {
     /// After this many scenarios they have their full size.
     grown_after: usize,
     made: usize,
+    /// All scenarios that were drawn, those that were made before among them.
+    drawn: usize,
     random: Rng,
     seen: HashSet<String>,
-    /// The thread that calls the operations of each group.
+    /// Each group of operations has a number: its thread, which may be that of other groups, too.
     groups: Vec<(String, usize)>,
 }
 
@@ -41,7 +35,7 @@ impl<'d> Generation<'d> {
             if let Some(group) = &operation.group
                 && !groups.iter().any(|(known, _)| known == group)
             {
-                groups.push((group.clone(), groups.len() % size.threads));
+                groups.push((group.clone(), groups.len()));
             }
         }
         Generation {
@@ -49,6 +43,7 @@ impl<'d> Generation<'d> {
             size,
             grown_after: (iterations / 3).clamp(1, 30),
             made: 0,
+            drawn: 0,
             random: Rng::new(seed),
             seen: HashSet::new(),
             groups,
@@ -81,6 +76,7 @@ impl<'d> Generation<'d> {
 
     fn make(&mut self) -> Plan {
         let most = self.current_size();
+        self.drawn += 1;
         let mut up_to = |least: usize, most: usize| least + self.random.below(most - least + 1);
         let (before, after) = (up_to(0, most.before), up_to(0, most.after));
         let lengths: Vec<usize> = (0..most.threads).map(|_| up_to(1, most.per_thread)).collect();
@@ -101,7 +97,7 @@ impl<'d> Generation<'d> {
             for thread in (0..size.threads).filter(|&thread| position < lengths[thread]) {
                 let before: Vec<&Invocation> = plan.init.iter().chain(&plan.threads[thread]).collect();
                 let suits = |operation: usize| {
-                    may_call(self.subject, &self.groups, operation, thread)
+                    may_call(self.subject, &self.groups, operation, thread, size.threads)
                         && is_free(self.subject, &plan, operation)
                 };
                 let call = draw(self.subject, &mut self.random, &mut growth, thread + 1, &before, suits);
@@ -129,8 +125,10 @@ impl<'d> Generation<'d> {
             let most_steps = most.saturating_sub(least);
             (least + most_steps * self.made.min(self.grown_after) / self.grown_after).min(most)
         };
+        let choices = self.size.threads - self.size.fewest_threads + 1;
         Size {
-            threads: self.size.threads,
+            threads: self.size.fewest_threads + self.drawn % choices,
+            fewest_threads: self.size.fewest_threads,
             per_thread: grown(self.size.per_thread, 1),
             before: grown(self.size.before, 0),
             after: grown(self.size.after, 0),
@@ -138,9 +136,15 @@ impl<'d> Generation<'d> {
     }
 }
 
-fn may_call(subject: &Subject, groups: &[(String, usize)], operation: usize, thread: usize) -> bool {
+fn may_call(
+    subject: &Subject,
+    groups: &[(String, usize)],
+    operation: usize,
+    thread: usize,
+    threads: usize,
+) -> bool {
     let Some(group) = &subject.operations[operation].group else { return true };
-    groups.iter().any(|(name, place)| name == group && *place == thread)
+    groups.iter().any(|(name, number)| name == group && number % threads == thread)
 }
 
 /// Whether an operation that may be called once was not.

@@ -7,27 +7,13 @@ use raddle_engine::{Config, Discarded, EndedExecution, Outcome};
 use raddle_report::Kind;
 use raddle_stress::quietly;
 
+use super::definition::Demands;
 use super::encode::Order;
 use super::history::{Log, Progress};
 use super::scenario::Plan;
 use super::subject::Subject;
 use super::verify::{Verdict, Verification};
 use crate::explain;
-
-/// The progress guarantees that a test asks for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Demands {
-    pub(crate) obstruction_free: bool,
-    /// The largest number of events between two completions.
-    pub(crate) lock_free: Option<u64>,
-}
-
-impl Demands {
-    /// Whether the test asks for a guarantee.
-    pub(crate) fn any(self) -> bool {
-        self.obstruction_free || self.lock_free.is_some()
-    }
-}
 
 /// A failure that the engine does not see: the engine's outcome is [`Outcome::Rejected`].
 #[derive(Clone, Debug)]

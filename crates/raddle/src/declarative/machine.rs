@@ -8,8 +8,9 @@ use raddle_engine::{Config, EndedExecution, Outcome};
 use raddle_reflect::Program;
 use raddle_report::failure::{Failure, Kind};
 
+use super::definition::Demands;
 use super::execution::execute;
-use super::judge::{Demands, PlanJudge};
+use super::judge::PlanJudge;
 use super::real_time_orders::real_time_orders;
 use super::report::decorate;
 use super::scenario::Plan;
@@ -21,7 +22,7 @@ use crate::search::attempt::{Attempt, Searched, Workload, gives_up, may_give_up}
 use crate::search::config::{config, strategy};
 use crate::search::exploration::Exploration;
 use crate::search::portfolio::{self, Explored, Scope};
-use crate::suppress::suppress;
+use crate::suppressions::suppress;
 use crate::{build, replay};
 
 /// The engine, set up for a test.

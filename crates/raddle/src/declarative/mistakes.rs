@@ -1,6 +1,6 @@
 //! Tests that make no sense, told in one sentence.
 
-use super::runner::Definition;
+use super::definition::Definition;
 use super::scenario::{Call, Cancel, Invocation, Origin, Plan, Scenario};
 use super::subject::Subject;
 

@@ -12,6 +12,7 @@
 
 mod calls;
 mod coverage;
+mod definition;
 mod encode;
 mod execution;
 pub mod generate;

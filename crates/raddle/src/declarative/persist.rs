@@ -144,6 +144,7 @@ pub fn fuzz_regressions(data: &[u8]) {
         validate: None,
         teardown: None,
         view: None,
+        by_attribute: false,
     };
     let text = String::from_utf8_lossy(data);
     for plan in plans(&text, "test", &subject, &[]) {

@@ -9,8 +9,8 @@ use raddle_refine::enumerate::{Bounds, Candidate, Random, Suspects};
 use raddle_refine::{Invocation, Level, Literal, Schema, Shown, Subject, Verdict, driver, validate};
 use serde_json::Value;
 
+use super::definition::Definition;
 use super::generate::Source;
-use super::runner::Definition;
 use super::subject::{self, Invoke, Object, Operation};
 use super::value::Args;
 use crate::refine::Model;

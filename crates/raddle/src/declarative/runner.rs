@@ -5,7 +5,6 @@ use std::panic::Location;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use raddle_check::Contract;
 use raddle_engine::SearchReport;
 use raddle_engine::exploration::{Effort, turn};
 use raddle_engine::platform::global::GLOBAL;
@@ -13,46 +12,26 @@ use raddle_report::{Failure, Kind};
 use raddle_stress::quietly;
 
 use super::coverage::{Coverage, ScenarioCoverage};
-use super::generation::{Generation, Size};
-use super::judge::Demands;
+use super::definition::Definition;
+use super::generation::Generation;
 use super::machine::{FailingExecution, Machine, with_effort};
 use super::minimise::minimise;
 use super::mistakes;
 use super::mode::Mode;
 use super::persist::{self, Regressions};
 use super::report::describe_stressed;
-use super::scenario::{Plan, Scenario};
-use super::spec::Specification;
+use super::scenario::Plan;
 use super::stress::{self, StressFailure, Stressed};
-use super::subject::Subject;
+use super::subject::Operation;
 use super::verify::Verification;
-use crate::Explorer;
 use crate::explored;
 use crate::options::{AUTO_BUDGET, COUNTED_BUDGET, Memory, Options, Strategy};
 use crate::output::{say, tell_passed};
 use crate::search::config::override_by_environment;
+use crate::search::coverage::send_coverage;
 use crate::search::exploration::Exploration;
-use crate::search::reach::{Reach, send_coverage};
+use crate::search::reach::Reach;
 use crate::{build, expected, replay};
-
-/// The definition of a test.
-pub(crate) struct Definition {
-    pub(crate) subject: Subject,
-    pub(crate) spec: SpecOf,
-    pub(crate) has_spec: bool,
-    pub(crate) contract: Contract,
-    pub(crate) explorer: Explorer,
-    pub(crate) size: Size,
-    pub(crate) iterations: Option<usize>,
-    pub(crate) executions: u64,
-    pub(crate) scenarios: Vec<Scenario>,
-    pub(crate) mode: Mode,
-    pub(crate) demands: Demands,
-    pub(crate) minimize: bool,
-}
-
-/// Constructs the specification of a subject. The error is a sentence about what does not fit.
-type SpecOf = Box<dyn FnOnce(&Subject) -> Result<Box<dyn Specification>, String>>;
 
 /// The number of generated scenarios, unless the test chooses another.
 const ITERATIONS: usize = 100;
@@ -67,6 +46,9 @@ pub(crate) fn run(
     let _turn = (GLOBAL.instrumented.get() && definition.mode != Mode::Stress).then(turn::take);
     raddle_intercept::link();
     let spec_of = std::mem::replace(&mut definition.spec, Box::new(|_| unreachable!("taken once")));
+    if definition.chooses_threads && definition.subject.operations.iter().any(Operation::may_suspend) {
+        definition.size.threads = 3;
+    }
     let prepared = mistakes::check(&definition)
         .and_then(|()| Ok((spec_of(&definition.subject)?, mistakes::plans(&definition)?)));
     let (spec, custom) = prepared.unwrap_or_else(|mistake| panic!("raddle: {mistake}"));

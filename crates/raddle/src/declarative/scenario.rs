@@ -275,7 +275,7 @@ impl Plan {
         sorted.text(subject)
     }
 
-    /// The plan as Rust code that can be pasted into the test.
+    /// The plan as Rust code that can be pasted into the test: a call of the builder, or a setting of the attribute.
     pub(crate) fn code(&self, subject: &Subject) -> String {
         struct Calls<'a>(&'a Subject, &'a [Invocation]);
         impl Display for Calls<'_> {
@@ -284,17 +284,21 @@ impl Plan {
                 write!(f, "[{}]", calls.join(", "))
             }
         }
-        let mut code = String::from(".scenario(\n    raddle::Scenario::new()");
+        let (begin, indent, end) = match subject.by_attribute {
+            true => ("scenario = raddle::Scenario::new()", "\n    ", ","),
+            false => (".scenario(\n    raddle::Scenario::new()", "\n        ", ",\n)"),
+        };
+        let mut code = String::from(begin);
         if !self.init.is_empty() {
-            code += &format!("\n        .init({})", Calls(subject, &self.init));
+            code += &format!("{indent}.init({})", Calls(subject, &self.init));
         }
         for thread in &self.threads {
-            code += &format!("\n        .thread({})", Calls(subject, thread));
+            code += &format!("{indent}.thread({})", Calls(subject, thread));
         }
         if !self.post.is_empty() {
-            code += &format!("\n        .post({})", Calls(subject, &self.post));
+            code += &format!("{indent}.post({})", Calls(subject, &self.post));
         }
-        code + ",\n)"
+        code + end
     }
 }
 

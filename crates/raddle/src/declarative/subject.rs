@@ -5,9 +5,9 @@ use std::fmt::{Debug, Formatter};
 use std::future::Future;
 use std::pin::Pin;
 
-use raddle_engine::execution::engine_of_virtual_thread;
-use raddle_engine::interface;
-use raddle_engine::trace::Introduced;
+use crate::engine::execution::engine_of_virtual_thread;
+use crate::engine::interface;
+use crate::engine::trace::Introduced;
 
 use super::generate::Source;
 use super::operation::Type;
@@ -41,6 +41,8 @@ pub(crate) struct Subject {
     pub(crate) validate: Option<Look>,
     pub(crate) teardown: Option<Look>,
     pub(crate) view: Option<View>,
+    /// Whether the test is written with the attribute, not with the builder.
+    pub(crate) by_attribute: bool,
 }
 
 pub(crate) type Look = Box<dyn Fn(&Object) + Send + Sync>;

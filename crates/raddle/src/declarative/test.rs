@@ -12,21 +12,22 @@ use raddle_report::Failure;
 
 use super::calls::{Arguments, Call};
 use super::coverage::Coverage;
+use super::definition::{Definition, Demands, Size};
 use super::generate::Arbitrary;
-use super::generation::Size;
-use super::judge::Demands;
 use super::mode::Mode;
 use super::operation::Operation;
-use super::refinement;
-use super::runner::{self, Definition};
 use super::scenario::Scenario;
 use super::spec::Spec;
 use super::spec::sequential::{Key, Sequential};
 use super::subject::{Look, Object, Subject, View, anchor};
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
+use super::{refinement, runner};
 use crate::Explorer;
 use crate::options::Strategy;
 use crate::output::fail;
 use crate::search::exploration::probe;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))))]
+use crate::unsupported;
 
 /// A test of a concurrent object: its operations are listed, everything else is made up.
 ///
@@ -41,7 +42,7 @@ use crate::search::exploration::probe;
 /// ```
 #[must_use = "a test does nothing until `run` or `try_run`"]
 pub struct Test<T> {
-    definition: Definition,
+    pub(super) definition: Definition,
     object: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -56,6 +57,7 @@ impl<T: Send + Sync + 'static> Test<T> {
             validate: None,
             teardown: None,
             view: None,
+            by_attribute: false,
         };
         Test { definition: Definition::new(subject), object: std::marker::PhantomData }
     }
@@ -168,9 +170,11 @@ impl<T: Send + Sync + 'static> Test<T> {
         self
     }
 
-    /// Threads of the parallel part.
+    /// Threads of the parallel part: 2, if nothing else is said, or 2 and 3 in turn if operations may wait ([`Operation::blocking`] and
+    /// futures). Of two threads only one can wait while the other goes on, so that a wake-up always reaches the right one.
     pub fn threads(mut self, threads: usize) -> Test<T> {
-        self.definition.size.threads = threads;
+        self.definition.chooses_threads = false;
+        self.definition.size = Size { fewest_threads: threads, threads, ..self.definition.size };
         self
     }
 
@@ -267,8 +271,7 @@ impl<T: Send + Sync + 'static> Test<T> {
     #[inline(never)]
     pub fn run(self) -> Coverage {
         probe();
-        let definition = refinement::take_over(self.definition);
-        match runner::run(definition, Location::caller(), true) {
+        match self.definition.run(Location::caller(), true) {
             Ok(coverage) => coverage,
             Err(failure) => fail(&failure),
         }
@@ -285,7 +288,7 @@ impl<T: Send + Sync + 'static> Test<T> {
     #[inline(never)]
     pub fn try_run(self) -> Result<Coverage, Box<Failure>> {
         probe();
-        runner::run(self.definition, Location::caller(), false)
+        self.definition.run(Location::caller(), false)
     }
 }
 
@@ -304,6 +307,20 @@ impl<T> Debug for Test<T> {
 }
 
 impl Definition {
+    /// Runs the test. With `keep`, a failing scenario is saved and tried first the next time.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
+    fn run(self, at: &'static Location<'static>, keep: bool) -> Result<Coverage, Box<Failure>> {
+        let definition = if keep { refinement::take_over(self) } else { self };
+        runner::run(definition, at, keep)
+    }
+
+    /// Says that nothing can be explored.
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))))]
+    fn run(self, _: &'static Location<'static>, _: bool) -> Result<Coverage, Box<Failure>> {
+        unsupported::tell(&self.explorer.options);
+        Ok(Coverage::none(self.explorer.options.seed, self.contract))
+    }
+
     fn new(subject: Subject) -> Definition {
         Definition {
             subject,
@@ -311,7 +328,8 @@ impl Definition {
             has_spec: false,
             contract: Contract::Linearizable,
             explorer: Explorer::new(),
-            size: Size { threads: 2, per_thread: 5, before: 5, after: 5 },
+            size: Size { fewest_threads: 2, threads: 2, per_thread: 5, before: 5, after: 5 },
+            chooses_threads: true,
             iterations: None,
             executions: 10_000,
             scenarios: Vec::new(),

@@ -32,6 +32,13 @@ pub trait TestDefinition: Send + Sync + Sized + 'static {
 }
 
 impl<T: Send + Sync + 'static> Test<T> {
+    /// For the attribute: code that reports offer is a setting of it, not a call of the builder.
+    #[doc(hidden)]
+    pub fn by_attribute(mut self) -> Test<T> {
+        self.definition.subject.by_attribute = true;
+        self
+    }
+
     /// Tests an object that is known to be broken: examples, exercises, tests of tests. The failure is printed, in case
     /// somebody looks, and returned.
     ///

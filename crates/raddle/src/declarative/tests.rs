@@ -8,8 +8,9 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use raddle_check::Contract;
 
+use super::definition::Size;
 use super::encode::Order;
-use super::generation::{Generation, Size};
+use super::generation::Generation;
 use super::history::{Log, Note, Step};
 use super::minimise::minimise;
 use super::persist;
@@ -177,7 +178,7 @@ proptest! {
     #[test]
     fn what_is_minimal_fails_and_nothing_smaller_does(seed in 0..500u64, pushes in 1..4usize, least in 0..6u32) {
         let subject = queue();
-        let size = Size { threads: 3, per_thread: 4, before: 3, after: 3 };
+        let size = Size { fewest_threads: 3, threads: 3, per_thread: 4, before: 3, after: 3 };
         let mut generation = Generation::new(&subject, size, 1, seed);
         let large = |call: &&Invocation| {
             call.operation == PUSH && call.args.texts()[0].parse::<u32>().unwrap() >= least
@@ -201,7 +202,7 @@ proptest! {
     #[test]
     fn scenarios_survive_being_written(seed in 0..500u64) {
         let subject = queue();
-        let size = Size { threads: 2, per_thread: 4, before: 2, after: 2 };
+        let size = Size { fewest_threads: 2, threads: 2, per_thread: 4, before: 2, after: 2 };
         let plan = Generation::new(&subject, size, 1, seed).next().unwrap();
         let written = serde_json::to_string(&describe(&subject, &plan, &[])).unwrap();
         let read = persist::plan(&subject, &serde_json::from_str(&written).unwrap(), &[]).unwrap();
@@ -212,7 +213,7 @@ proptest! {
 #[test]
 fn no_scenario_is_made_twice_not_even_with_its_threads_exchanged() {
     let subject = queue();
-    let size = Size { threads: 2, per_thread: 2, before: 1, after: 1 };
+    let size = Size { fewest_threads: 2, threads: 2, per_thread: 2, before: 1, after: 1 };
     let mut generation = Generation::new(&subject, size, 200, 7);
     let mut seen = HashSet::new();
     for plan in std::iter::from_fn(|| generation.next()).take(200) {
@@ -222,6 +223,31 @@ fn no_scenario_is_made_twice_not_even_with_its_threads_exchanged() {
         assert!(seen.insert(plan.text(&subject)));
     }
     assert_eq!(seen.len(), 200);
+}
+
+#[test]
+fn scenarios_take_turns_with_the_numbers_of_threads() {
+    let subject = queue();
+    let size = Size { fewest_threads: 2, threads: 3, per_thread: 1, before: 0, after: 0 };
+    let mut generation = Generation::new(&subject, size, 20, 3);
+    let threads: HashSet<usize> =
+        std::iter::from_fn(|| generation.next()).map(|plan| plan.threads.len()).collect();
+    assert_eq!(threads, HashSet::from([2, 3]));
+}
+
+#[test]
+fn what_can_be_pasted_is_for_the_builder_or_the_attribute() {
+    let mut subject = queue();
+    let plan = Plan {
+        init: Vec::new(),
+        threads: vec![vec![Invocation::drawn(&subject, POP, &[], 1)]],
+        post: Vec::new(),
+    };
+    let call = r#".thread([raddle::call("pop", ())])"#;
+    let builder = format!(".scenario(\n    raddle::Scenario::new()\n        {call},\n)");
+    assert_eq!(plan.code(&subject), builder);
+    subject.by_attribute = true;
+    assert_eq!(plan.code(&subject), format!("scenario = raddle::Scenario::new()\n    {call},"));
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub(crate) fn explain(
     let place = fault.as_ref().and_then(|fault| fault.place.as_ref());
     let message = outcome::message(found, &threads, place);
     let message = outcome::cause(&events, &message).map_or(message, str::to_owned);
+    let last_stack = explainer.functions(events.last().and_then(|event| event.at));
+    let message = outcome::out_of_memory(found, &last_stack).map_or(message, str::to_owned);
     let mut failure = Failure {
         format: failure::FORMAT,
         test,

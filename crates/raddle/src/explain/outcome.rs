@@ -80,6 +80,18 @@ pub(super) fn message(found: &Found, threads: &[failure::Thread], place: Option<
     }
 }
 
+/// The message of an abort because an allocation failed. The reason is not the memory of the machine: blocks come from address space that
+/// each thread has.
+const OUT_OF_MEMORY: &str = "an allocation failed, by a limit of Raddle: in an exploration each thread has 4 GiB for blocks of 128 KiB or more, \
+                             touched or not, and 4 GiB for smaller ones; allocate less in tests";
+
+/// The message of an execution that was aborted because an allocation failed.
+pub(super) fn out_of_memory(found: &Found, last_stack: &[&str]) -> Option<&'static str> {
+    let aborted = matches!(&found.outcome, Outcome::Crash { signal: SIGABRT, .. }) && found.panic.is_none();
+    let failed = |function: &&str| *function == "alloc::alloc::handle_alloc_error";
+    (aborted && last_stack.iter().any(failed)).then_some(OUT_OF_MEMORY)
+}
+
 /// The signal of `abort`.
 pub(super) const SIGABRT: i32 = 6;
 

@@ -28,6 +28,16 @@ impl Explainer<'_> {
         caller
     }
 
+    /// The functions of a stack, innermost first.
+    pub(super) fn functions(&self, mut stack: Option<u32>) -> Vec<&str> {
+        let mut functions = Vec::new();
+        while let Some(node) = stack.map(|id| self.stacks[id as usize]) {
+            functions.push(&*self.frames[node.frame as usize].function);
+            stack = node.caller;
+        }
+        functions
+    }
+
     fn symbols(&mut self, return_address: usize) -> Vec<u32> {
         if let Some(known) = self.symbols.get(&return_address) {
             return known.clone();

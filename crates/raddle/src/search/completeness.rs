@@ -16,6 +16,9 @@
 
 use raddle_engine::SearchReport;
 
+use super::summary::SearchSummary;
+use crate::options::{Options, Strategy};
+
 /// Whether the strategy has nothing left to try.
 pub(crate) fn is_exhausted(report: &SearchReport, given_up: bool) -> bool {
     report.complete && !given_up
@@ -24,6 +27,24 @@ pub(crate) fn is_exhausted(report: &SearchReport, given_up: bool) -> bool {
 /// Whether every execution within the bounds was made.
 pub(crate) fn is_complete(report: &SearchReport, given_up: bool) -> bool {
     is_exhausted(report, given_up) && report.left_out.is_empty()
+}
+
+impl SearchSummary {
+    /// The summary of a search with these options.
+    pub(crate) fn of(options: &Options, report: &SearchReport, given_up: bool) -> SearchSummary {
+        let complete = is_complete(report, given_up);
+        let counts_exceeding = options.strategy == Strategy::Exhaustive;
+        SearchSummary {
+            strategy: options.strategy.clone(),
+            memory: options.memory(),
+            allocation: options.allocation,
+            executions: report.executions,
+            complete,
+            given_up,
+            preemptions: options.preemptions.filter(|_| !counts_exceeding || report.exceeded > 0),
+            estimate: report.estimate.filter(|&estimate| !complete && estimate > report.executions),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::exploration::Exploration;
 use super::progress::send_progress;
 use crate::options::{Allocation, Also, Backend, Isolation, Memory, Options, Strategy};
 use crate::replay;
-use crate::suppress::Suppressions;
+use crate::suppressions::Suppressions;
 
 /// Applies the variables of the environment to the options of the code.
 ///

@@ -9,7 +9,7 @@
 //! | [`reproduce`] | whether a replay shows the same failure |
 //! | [`completeness`] | whether a search made every execution |
 //! | [`portfolio`], [`phases`] | the searches of one exploration: one, or those of strategy `auto` |
-//! | [`reach`] | threads and sites that an exploration reached |
+//! | [`reach`], [`coverage`] | threads and sites that an exploration reached, and the lines of those |
 //! | [`snapshots`] | the objects of a failing execution, while it is recorded |
 //! | [`summary`] | searches in words |
 //! | [`resume`] | exhaustive searches that a later process continues |
@@ -20,6 +20,7 @@ pub(crate) mod attempt;
 pub(crate) mod classifier;
 pub(crate) mod completeness;
 pub(crate) mod config;
+pub(crate) mod coverage;
 pub(crate) mod exploration;
 pub(crate) mod phases;
 pub(crate) mod portfolio;

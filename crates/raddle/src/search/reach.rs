@@ -1,14 +1,6 @@
 //! The reach of an exploration: its threads, the sites in the code that it reached, and how threads met there.
 
 use std::fmt::{self, Display, Formatter};
-use std::panic::Location;
-
-use raddle_engine::{SearchReport, coverage};
-use raddle_reflect::Program;
-use serde_json::{Value, json};
-
-use super::progress::write_line;
-use crate::options::is_on;
 
 /// What an exploration reached of the code under test.
 ///
@@ -28,57 +20,6 @@ pub struct Reach {
     pub contended: usize,
     /// The pairs of sites at which two threads accessed the same memory, one directly after the other.
     pub pairs: u64,
-}
-
-impl Reach {
-    /// What the exploration has reached so far.
-    pub(crate) fn current() -> Reach {
-        let coverage = coverage::current();
-        let count =
-            |is: fn(&coverage::CoveredSite) -> bool| coverage.sites.iter().filter(|site| is(site)).count();
-        Reach {
-            threads: coverage.threads,
-            sites: coverage.sites.len(),
-            shared: count(|site| site.is_shared),
-            contended: count(|site| site.is_contended),
-            pairs: coverage.pairs,
-        }
-    }
-}
-
-/// Sends what an exploration reached to `cargo raddle test --coverage`, which asks for it.
-pub(crate) fn send_coverage(at: &Location<'_>, report: &SearchReport) {
-    if !is_on("RADDLE_COVERAGE") {
-        return;
-    }
-    let coverage = coverage::current();
-    let program = Program::current().ok();
-    let sites: Vec<Value> = coverage
-        .sites
-        .iter()
-        .map(|site| {
-            let frames = program.iter().flat_map(|program| program.frames(site.address as u64));
-            let frame = frames.into_iter().find(|frame| !frame.internal && frame.line.is_some());
-            json!({
-                "file": frame.as_ref().and_then(|frame| frame.file.clone()),
-                "line": frame.as_ref().and_then(|frame| frame.line),
-                "function": frame.map(|frame| frame.function),
-                "lock": site.is_lock,
-                "shared": site.is_shared,
-                "contended": site.is_contended,
-            })
-        })
-        .collect();
-    let line = json!({
-        "exploration": format!("{}:{}", at.file(), at.line()),
-        "executions": report.executions,
-        "events": report.steps,
-        "complete": report.complete,
-        "threads": coverage.threads,
-        "pairs": coverage.pairs,
-        "sites": sites,
-    });
-    write_line(&format!("coverage\t{line}"));
 }
 
 /// `3 threads, 9 sites, 2 of them never contended`

@@ -139,4 +139,4 @@ impl Saved {
 }
 
 /// The first line of a file.
-const FORMAT: &str = "raddle search 2";
+const FORMAT: &str = "raddle search 3";

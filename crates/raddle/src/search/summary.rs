@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use raddle_engine::SearchReport;
-
-use super::completeness::is_complete;
-use crate::options::{Allocation, Memory, Options, Strategy};
+use crate::options::{Allocation, Memory, Strategy};
 
 /// One of the searches that an exploration made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,22 +27,6 @@ pub struct SearchSummary {
 }
 
 impl SearchSummary {
-    /// The summary of a search with these options.
-    pub(crate) fn of(options: &Options, report: &SearchReport, given_up: bool) -> SearchSummary {
-        let complete = is_complete(report, given_up);
-        let counts_exceeding = options.strategy == Strategy::Exhaustive;
-        SearchSummary {
-            strategy: options.strategy.clone(),
-            memory: options.memory(),
-            allocation: options.allocation,
-            executions: report.executions,
-            complete,
-            given_up,
-            preemptions: options.preemptions.filter(|_| !counts_exceeding || report.exceeded > 0),
-            estimate: report.estimate.filter(|&estimate| !complete && estimate > report.executions),
-        }
-    }
-
     /// Whether every execution under the memory model was made, within the preemptions that were asked for.
     pub(crate) fn is_exhaustive(&self) -> bool {
         self.complete && self.is_of_all()
@@ -109,13 +90,19 @@ pub(crate) fn in_a_line(searches: &[SearchSummary]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use raddle_options::Values;
-
     use super::*;
 
     fn summary(strategy: Strategy, executions: u64) -> SearchSummary {
-        let options = Options::from(Values { strategy, ..Values::default() });
-        SearchSummary::of(&options, &SearchReport { executions, ..SearchReport::default() }, false)
+        SearchSummary {
+            memory: if strategy == Strategy::Exhaustive { Memory::Rc11 } else { Memory::Sc },
+            strategy,
+            allocation: Allocation::Quarantine,
+            executions,
+            complete: false,
+            given_up: false,
+            preemptions: None,
+            estimate: None,
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use raddle_engine::platform::global::GLOBAL;
+use crate::engine::platform::global::GLOBAL;
 use raddle_stress::report::{Allowed, Seen, json::json, table::table};
 use raddle_stress::{Report, label};
 

@@ -23,13 +23,20 @@
 //! Under `cargo raddle test` every atomic access is a turn, and so are operations of monitors and of std's locks. Under plain `cargo
 //! test`, the turns are operations of [monitors](crate::monitor), [marked operations](crate::step) and whatever blocks.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
 mod minimise;
 mod output;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform)))]
 mod run;
 mod schedule;
 mod scheduler;
 mod space;
 mod test;
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64", not(raddle_unsupported_platform))),
+    path = "unsupported.rs"
+)]
+mod try_run;
 mod verdict;
 
 pub use schedule::Schedule;

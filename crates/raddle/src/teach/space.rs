@@ -5,7 +5,7 @@
 //! then by the places, then by the threads. Because the numbers are exactly `0..len`, the schedule of a uniform number is a
 //! uniform schedule.
 
-use raddle_engine::rng::Rng;
+use crate::engine::rng::Rng;
 
 use super::schedule::Schedule;
 

@@ -1,30 +1,19 @@
 //! Tests under many schedules, with options.
 
-use std::cell::{Cell, RefCell};
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::Duration;
 
-use raddle_engine::execution::as_it_ended;
-use raddle_engine::exploration::turn;
-use raddle_engine::platform::global::GLOBAL;
-use raddle_engine::{EndedExecution, Outcome};
 use raddle_options::Values;
 use raddle_report::{Failure, Kind};
 
 use super::output::{fail, say_otherwise};
-use super::run::{self, Source, TurnClient};
 use super::schedule::Schedule;
 use super::scheduler::Scheduler;
-use super::space::ScheduleSpace;
-use crate::closure::Passed;
-use crate::monitor::{self, Calls};
+use crate::monitor::Calls;
 use crate::options::{Also, Memory, Options, Strategy};
-use crate::search::exploration::probe;
 
 /// Defaults of Muscat.
 const SCHEDULES: u64 = 10_000;
-const TURNS_PER_THREAD: usize = 20;
+pub(super) const TURNS_PER_THREAD: usize = 20;
 const SWITCHES: usize = 10;
 const BUDGET: Duration = Duration::from_secs(120);
 const TIME_LIMIT: Duration = Duration::from_secs(15);
@@ -48,13 +37,13 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 #[derive(Clone, Debug)]
 #[must_use = "a test does nothing until `run` or `try_run`"]
 pub struct ScheduleTest {
-    threads: usize,
-    options: Options,
-    length: Option<usize>,
-    switches: usize,
-    schedules: Option<Vec<Schedule>>,
-    enumerated: bool,
-    strict: bool,
+    pub(super) threads: usize,
+    pub(super) options: Options,
+    pub(super) length: Option<usize>,
+    pub(super) switches: usize,
+    pub(super) schedules: Option<Vec<Schedule>>,
+    pub(super) enumerated: bool,
+    pub(super) strict: bool,
 }
 
 impl ScheduleTest {
@@ -212,79 +201,6 @@ impl ScheduleTest {
             Err(failure) if kinds.contains(&failure.kind) => failure,
             otherwise => say_otherwise(kinds, otherwise),
         }
-    }
-
-    /// Runs the test and returns the failure, if there is one. Its file is written in either case.
-    ///
-    /// # Errors
-    /// The failure, if a schedule fails.
-    ///
-    /// # Panics
-    /// If an option in the environment is wrong, or a [strict](Self::strict) schedule cannot be followed.
-    // Not inlined: the frame of this function separates what the test may borrow from what the exploration keeps.
-    #[inline(never)]
-    #[track_caller]
-    pub fn try_run(mut self, test: impl Fn(&Scheduler)) -> Result<TestReport, Box<Failure>> {
-        let frame_pointer: usize;
-        // SAFETY: only reads a register.
-        unsafe {
-            std::arch::asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags))
-        };
-        probe();
-        let _turn = turn::take();
-        if self.options.strategy == Strategy::Exhaustive && !GLOBAL.instrumented.get() {
-            self.options.strategy = Strategy::Bounded(usize::MAX);
-        }
-        // What is wrong with the results lies in the heap of the execution: it is cloned while that is whole, and then forgotten.
-        let verdict = Cell::new(None);
-        let rejected = RefCell::new(String::new());
-        let calls = Cell::new(Calls::default());
-        let mut run = || {
-            std::mem::forget(verdict.take());
-            monitor::count_from_zero();
-            let made = catch_unwind(AssertUnwindSafe(|| {
-                let scheduler = Scheduler::default();
-                test(&scheduler);
-                scheduler.finish(self.threads)
-            }));
-            verdict.set(made.ok().flatten());
-        };
-        let mut judge = |ended: &EndedExecution<'_>| {
-            calls.set(calls.get() + monitor::calls());
-            let wrong = ManuallyDrop::new(verdict.take());
-            match wrong.as_ref() {
-                Some(wrong) if *ended.outcome == Outcome::Passed => {
-                    rejected.borrow_mut().clone_from(wrong);
-                    Outcome::Rejected
-                }
-                _ => as_it_ended(ended),
-            }
-        };
-        let client = TurnClient::new(self.source(), self.strict, &rejected);
-        let result =
-            run::run(self.options.clone(), Location::caller(), frame_pointer, &mut run, &mut judge, &client);
-        std::mem::forget(verdict.take());
-        let Passed { report, seed, left_out, .. } = result?;
-        Ok(TestReport {
-            schedules: report.executions,
-            complete: report.complete,
-            left_out,
-            calls: calls.get(),
-            events: report.steps,
-            switches: report.switches,
-            elapsed: report.elapsed,
-            seed,
-        })
-    }
-
-    /// The schedules of the test.
-    fn source(&self) -> Source {
-        if let Some(schedules) = &self.schedules {
-            return Source::Given(schedules.clone());
-        }
-        let length = self.length.unwrap_or(TURNS_PER_THREAD * self.threads);
-        let space = ScheduleSpace::new(self.threads.max(1) as u16, length, self.switches);
-        if self.enumerated { Source::All(space) } else { Source::Sampled(space) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use raddle_engine::rng::Rng;
+use crate::engine::rng::Rng;
 
 /// The numbers that a generator draws. Smaller numbers stand for simpler values; 0 for the simplest.
 #[derive(Debug)]

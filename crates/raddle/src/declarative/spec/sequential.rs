@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use raddle_engine::interface::signals::leave;
-use raddle_engine::platform::global::GLOBAL;
+use crate::engine::interface::signals::leave;
+use crate::engine::platform::global::GLOBAL;
 
 use super::{Act, Called, Specification, State, Ticket};
 use crate::declarative::subject::{Invoke, Object, Operation, Pending, Subject};
