@@ -33,41 +33,53 @@ pub(crate) enum Command {
     #[command(after_help = EXIT_CODES)]
     Replay(ReplayArgs),
     /// Go through the failing execution of a failure file with a debugger, forwards and backwards
+    #[cfg(feature = "all")]
     #[command(after_help = EXIT_CODES)]
     Debug(DebugArgs),
     /// Print the report of a failure file, or draw its execution graph, without running anything
+    #[cfg(feature = "all")]
     #[command(after_help = EXIT_CODES)]
     Show(ShowArgs),
     /// Ask a failure file a question: where a value came from, what must have happened before, who missed a write
+    #[cfg(feature = "all")]
     #[command(after_help = WHY_HELP)]
     Why(WhyArgs),
     /// Answer questions about a failure file as JSON, for editors and assistants
+    #[cfg(feature = "all")]
     #[command(after_help = EXIT_CODES)]
     Query(QueryArgs),
     /// Grade submissions of a course, each built and tested in isolation
+    #[cfg(feature = "all")]
     #[command(after_help = crate::commands::GRADE_HELP)]
     Grade(crate::commands::GradeArgs),
     /// Run graded litmus tests: seen on this machine, allowed by SC, allowed by RC11
+    #[cfg(feature = "all")]
     #[command(after_help = EXIT_CODES)]
     Litmus(crate::commands::LitmusArgs),
     /// See a bug found, in a small queue that comes with Raddle
     Demo(DemoArgs),
     /// Try programs made of a specification, and report outcomes that it does not allow
+    #[cfg(feature = "all")]
     #[command(after_help = EXIT_CODES)]
     Validate(crate::commands::ValidateArgs),
     /// Print a specification made of the code of a type, to be edited
+    #[cfg(feature = "all")]
     Spec(crate::commands::SpecArgs),
     /// Write schemas with their expected outcomes as tests to keep
+    #[cfg(feature = "all")]
     Generate(crate::commands::GenerateArgs),
     /// Decide whether a recorded history is correct
+    #[cfg(feature = "all")]
     #[command(disable_help_flag = true)]
     Verify(CheckerArgs),
     /// List the models that histories can be checked against
+    #[cfg(feature = "all")]
     #[command(disable_help_flag = true)]
     Models(CheckerArgs),
 }
 
 /// What is handed to the checker as it is
+#[cfg(feature = "all")]
 #[derive(Args, Debug)]
 pub(crate) struct CheckerArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
@@ -80,6 +92,9 @@ pub(crate) struct TestArgs {
     /// Build, but do not run
     #[arg(long)]
     pub(crate) no_run: bool,
+    /// Refused: documentation tests are run by `cargo test --doc`
+    #[arg(long, hide = true)]
+    pub(crate) doc: bool,
     /// Run all tests regardless of failure
     #[arg(long)]
     pub(crate) no_fail_fast: bool,
@@ -154,6 +169,7 @@ pub(crate) struct ReplayArgs {
 }
 
 /// `cargo raddle debug`
+#[cfg(feature = "all")]
 #[derive(Args, Debug)]
 pub(crate) struct DebugArgs {
     /// The failure file; an editor can name it instead, as `failure` of its configuration
@@ -176,6 +192,7 @@ pub(crate) struct DebugArgs {
 }
 
 /// `cargo raddle show`
+#[cfg(feature = "all")]
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
     /// The failure file
@@ -215,6 +232,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// The forms of `cargo raddle show --format`.
+#[cfg(feature = "all")]
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// SARIF 2.1.0, for code scanners
@@ -234,6 +252,7 @@ pub(crate) enum Format {
 }
 
 /// `cargo raddle why`
+#[cfg(feature = "all")]
 #[derive(Args, Debug)]
 pub(crate) struct WhyArgs {
     /// The failure file
@@ -250,6 +269,7 @@ pub(crate) struct WhyArgs {
 }
 
 /// `cargo raddle query`
+#[cfg(feature = "all")]
 #[derive(Args, Debug)]
 pub(crate) struct QueryArgs {
     /// The failure file
@@ -264,6 +284,7 @@ pub(crate) struct QueryArgs {
 }
 
 /// The part of `why --help` that explains targets.
+#[cfg(feature = "all")]
 const WHY_HELP: &str = "\
 Targets:
   13               an event, by its number (cargo raddle show FILE --numbers)

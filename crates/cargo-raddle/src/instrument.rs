@@ -115,40 +115,71 @@ pub(crate) struct LibraryFlags {
     /// third of the time to compile them, and tell a trace nothing: it shows the program's own code. Line tables alone would do harm:
     /// functions in them have names without paths, by which a trace could not tell that they are Raddle's.
     pub(crate) engine: Vec<String>,
-    /// Added to those of Raddle's that run at every event, where programs are linked from machine code ([`HOT`]).
-    pub(crate) hot: Vec<String>,
-    /// Added to those of Raddle's that run once for each test or failure ([`COLD`]), as above.
-    pub(crate) cold: Vec<String>,
-    /// Added to the others that Raddle is made of, as above.
-    pub(crate) other: Vec<String>,
+    /// Those that run at every event.
+    pub(crate) hot: Group,
+    /// Those that run at some events, on the stack of the program, and those whose loops are compared with the loops of other programs.
+    pub(crate) warm: Group,
+    /// Those that run once for each execution, or read whole programs.
+    pub(crate) cold: Group,
+    /// Added to all others, where programs are linked from machine code: they run once for each test or failure.
+    pub(crate) frozen: Vec<String>,
+    /// Whether cargo's wish to compile them incrementally is granted: where somebody works on them. Others compile them once, which
+    /// takes longer that way.
+    pub(crate) incremental: bool,
 }
 
-/// The crates that run at every event.
-pub(crate) const HOT: [&str; 3] = ["raddle_axioms", "raddle_engine", "raddle_intercept"];
+/// Libraries of Raddle's, or libraries that Raddle is made of, which are compiled alike.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Group {
+    pub(crate) crates: Vec<String>,
+    /// Added to their command lines, where programs are linked from machine code.
+    pub(crate) flags: Vec<String>,
+}
 
-/// The crates that run once for each test, failure or result.
-pub(crate) const COLD: [&str; 6] =
-    ["raddle", "raddle_check", "raddle_options", "raddle_refine", "raddle_reflect", "raddle_report"];
-
-/// What LLVM does with [`COLD`] crates: it removes what nobody calls, inlines, and keeps values in registers.
+/// What LLVM does with cold crates: it removes what nobody calls, inlines, and keeps values in registers.
 const PASSES: &str = "passes=function(sroa,early-cse,simplifycfg),globaldce,cgscc(inline,function(sroa,early-cse,simplifycfg)),globaldce";
 
 impl LibraryFlags {
     /// The flags of this version.
-    pub(crate) fn new() -> LibraryFlags {
+    pub(crate) fn new(metadata: &Metadata) -> LibraryFlags {
+        LibraryFlags {
+            incremental: metadata.members().any(|package| package.name == "raddle"),
+            ..LibraryFlags::usual()
+        }
+    }
+
+    /// The flags where nobody works on the libraries.
+    pub(crate) fn usual() -> LibraryFlags {
         let args = |options: &[&str]| {
             options.iter().flat_map(|option| ["-C".to_owned(), (*option).to_owned()]).collect()
+        };
+        let group = |crates: &[&str], flags: &[&str]| Group {
+            crates: crates.iter().map(|name| (*name).to_owned()).collect(),
+            flags: args(flags),
         };
         LibraryFlags {
             optimised: args(&["opt-level=3"]),
             assertions: args(&["debug-assertions=yes"]),
             engine: args(&["debuginfo=0"]),
             // Better code, in less time, than of many parts that are optimised together afterwards.
-            hot: args(&["codegen-units=1"]),
-            // The compiler takes them for optimised, and LLVM does what pays most: half of the time.
-            cold: args(&["lto=off", "opt-level=2", "no-prepopulate-passes", PASSES]),
+            hot: group(&["raddle_axioms", "raddle_engine", "raddle_intercept"], &["codegen-units=1"]),
             // The parts of a crate are not optimised together: a third of the time.
-            other: args(&["lto=off"]),
+            warm: group(&["iced_x86", "raddle_stress"], &["lto=off"]),
+            // The compiler takes them for optimised, and LLVM does what pays most: half of the time.
+            cold: group(
+                &["gimli", "raddle", "raddle_check", "raddle_refine", "raddle_reflect"],
+                &["lto=off", "opt-level=2", "no-prepopulate-passes", PASSES],
+            ),
+            // They are not optimised at all, though the compiler takes them for that, and machine code is made as of unoptimised code.
+            frozen: args(&[
+                "lto=off",
+                "opt-level=2",
+                "no-prepopulate-passes",
+                "llvm-args=-fast-isel",
+                "llvm-args=-regalloc=fast",
+                "llvm-args=-optimize-regalloc=false",
+            ]),
+            incremental: false,
         }
     }
 }

@@ -81,7 +81,7 @@ impl Session {
             flags: instrument::flags(renames.as_deref()),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
-            libraries: LibraryFlags::new(),
+            libraries: LibraryFlags::new(&metadata),
             link: instrument::link_args(&passthrough, &target)
                 .into_iter()
                 .chain(allocator.link_args())
@@ -178,7 +178,8 @@ impl Session {
         args
     }
 
-    fn default_packages(&self) -> Vec<&Package> {
+    /// The packages that cargo selects when none is asked for.
+    pub(crate) fn default_packages(&self) -> Vec<&Package> {
         let directory = std::env::current_dir().unwrap_or_default();
         self.metadata.default_packages(&directory, self.options.manifest.manifest_path.as_deref())
     }

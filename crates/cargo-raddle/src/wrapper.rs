@@ -16,7 +16,7 @@ use raddle_report::file;
 
 use crate::canary::CommandLine;
 use crate::error::{Error, Result};
-use crate::instrument::{COLD, HOT, Plan};
+use crate::instrument::Plan;
 use crate::library_cache::{self, Compilation};
 
 /// The variable that names the file with the plan and so switches this mode on. It is not called `RADDLE_…`: under
@@ -108,11 +108,17 @@ fn prepare(args: &[OsString]) -> Result<Prepared> {
     let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
     let plan: Plan = serde_json::from_str(&text)
         .map_err(|error| Error::usage(format_args!("`{}` is damaged: {error}", file.display())))?;
-    let arguments = strings(args);
+    let mut arguments = strings(args);
     let invocation = Invocation::parse(&arguments);
     let directory = env::current_dir().unwrap_or_default();
     let treatment = invocation.treatment(&plan, &directory);
     let additions = invocation.additions(&plan, treatment);
+    // A file of arguments stays as it is: cargo writes one for very long command lines only.
+    let mut args = args.to_vec();
+    if treatment == Treatment::Leave(Library::Engine) && !plan.libraries.incremental {
+        remove_incremental(&mut arguments);
+        remove_incremental(&mut args);
+    }
 
     let next = env::var_os(NEXT);
     // Other wrappers may do anything.
@@ -123,15 +129,23 @@ fn prepare(args: &[OsString]) -> Result<Prepared> {
         _ => None,
     };
     let mut all: Vec<OsString> = next.into_iter().collect();
-    all.extend_from_slice(args);
+    all.extend_from_slice(&args);
     all.extend(additions.into_iter().map(OsString::from));
     invocation.note_own_main(&plan.own_main)?;
-    invocation.note_command_line(&plan.command_lines, args, directory)?;
+    invocation.note_command_line(&plan.command_lines, &args, directory)?;
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]);
     let passes = Some(&invocation.passes).filter(|passes| !passes.is_empty() && invocation.for_target);
     let clash = passes.map(|passes| Clash::new(&passes.join(","), &args[0], &plan.flags));
     Ok(Prepared { command, compilation, clash })
+}
+
+/// Takes away the wish to compile incrementally, as cargo writes it.
+fn remove_incremental<S: AsRef<OsStr>>(args: &mut Vec<S>) {
+    let is_wish = |arg: &S| arg.as_ref().to_str().is_some_and(|arg| arg.starts_with("incremental="));
+    while let Some(at) = args.iter().position(is_wish).filter(|&at| at > 0 && args[at - 1].as_ref() == "-C") {
+        args.drain(at - 1..=at);
+    }
 }
 
 /// What matters of a compiler's command line.
@@ -241,11 +255,11 @@ impl Invocation {
                     additions.extend_from_slice(&flags.engine);
                 }
                 if library == Library::Engine && self.is_machine_code && self.passes.is_empty() {
-                    additions.extend_from_slice(match self.crate_name.as_deref() {
-                        Some(name) if HOT.contains(&name) => &flags.hot,
-                        Some(name) if COLD.contains(&name) => &flags.cold,
-                        _ => &flags.other,
-                    });
+                    let is_in =
+                        |crates: &[String]| crates.iter().any(|name| self.crate_name.as_ref() == Some(name));
+                    let groups = [&flags.hot, &flags.warm, &flags.cold];
+                    let group = groups.into_iter().find(|group| is_in(&group.crates));
+                    additions.extend_from_slice(group.map_or(&flags.frozen, |group| &group.flags));
                 }
             }
         }
@@ -357,7 +371,7 @@ mod tests {
                 engine: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
                 listed: BTreeSet::from(["/ws/listed/src/lib.rs".into()]),
             },
-            libraries: LibraryFlags::new(),
+            libraries: LibraryFlags::usual(),
             link: vec!["LINK".into()],
             compiler: "rustc 1".into(),
             own_main: "/own".into(),
@@ -428,8 +442,17 @@ mod tests {
             check(&format!("{line} -C linker-plugin-lto"), "-C debuginfo=0");
         };
         check_crate("raddle_engine", "-C codegen-units=1");
-        check_crate("raddle_report", &LibraryFlags::new().cold.join(" "));
-        check_crate("hashbrown", "-C lto=off");
+        check_crate("raddle_check", &LibraryFlags::usual().cold.flags.join(" "));
+        check_crate("raddle_report", &LibraryFlags::usual().frozen.join(" "));
+        check_crate("hashbrown", &LibraryFlags::usual().frozen.join(" "));
+        check_crate("raddle_stress", "-C lto=off");
+    }
+
+    #[test]
+    fn the_wish_to_compile_incrementally_is_taken_away_as_a_whole() {
+        let mut args = ["rustc", "-C", "incremental=/a", "-C", "metadata=1", "x.rs"].to_vec();
+        remove_incremental(&mut args);
+        assert_eq!(args, ["rustc", "-C", "metadata=1", "x.rs"]);
     }
 
     #[test]

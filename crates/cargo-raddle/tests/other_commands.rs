@@ -41,6 +41,25 @@ fn a_replay_is_built_as_recorded_and_its_verdict_passed_on() {
 }
 
 #[test]
+fn a_replay_finds_the_workspace_that_its_file_lies_in() {
+    let (fixture, elsewhere) = (Fixture::new("suite"), tempfile::tempdir().unwrap());
+    let file = fixture
+        .write("deep/f.json", &failure("suite@test:environment", &["--package", "suite", "--release"]));
+    let mut command = fixture.command(&format!("replay {}", file.display()));
+    command.current_dir(elsewhere.path()).env("FIXTURE_EXIT", "3");
+    Run::of(command).exits(3).complains(&format!("Entering {}", fixture.path().display()));
+    let copy = elsewhere.path().join("f.json");
+    std::fs::copy(&file, &copy).unwrap();
+    let mut command = fixture.command(&format!("replay {}", copy.display()));
+    command.current_dir(elsewhere.path());
+    Run::of(command).exits(2).complains("change into the workspace of `suite`");
+    // In its workspace, a file may come from anywhere.
+    let mut command = fixture.command(&format!("replay {}", copy.display()));
+    command.env("FIXTURE_EXIT", "3");
+    Run::of(command).exits(3);
+}
+
+#[test]
 fn files_that_cannot_be_replayed_are_refused_in_one_sentence() {
     let fixture = Fixture::new("suite");
     fixture.write("foreign.json", "{}");

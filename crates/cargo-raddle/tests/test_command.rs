@@ -94,6 +94,18 @@ fn every_binary_has_its_section() {
 }
 
 #[test]
+fn documentation_tests_are_not_left_out_in_silence() {
+    let fixture = Fixture::new("suite");
+    let quiet = fixture.run("test --no-fail-fast").exits(1);
+    assert!(!quiet.stderr.contains("Doc-tests"), "{quiet}");
+    fixture.write("src/more.rs", "//! ```\n//! suite::bump(&0.into());\n//! ```\n");
+    fixture.run("test --no-fail-fast").exits(1).complains("Doc-tests of suite are not run");
+    // Cargo would not run them here either.
+    let selected = fixture.run("test --lib").exits(0);
+    assert!(!selected.stderr.contains("Doc-tests"), "{selected}");
+}
+
+#[test]
 fn a_failing_binary_ends_the_run_unless_told_otherwise() {
     let fixture = Fixture::new("suite");
     let stopped = "test --test basic --test environment -- --test-threads 1";
@@ -189,6 +201,7 @@ fn wrong_options_are_one_sentence_before_anything_is_built() {
     let mut command = fixture.command("test");
     command.env("RADDLE_STRATEGY", "best");
     Run::of(command).exits(2).complains("`RADDLE_STRATEGY` cannot be `best`");
+    fixture.run("test --doc").exits(2).complains("run `cargo test --doc`");
     fixture.run("test --bogus").exits(2);
     fixture.run("bogus").exits(2);
     fixture.run("--help").exits(0).prints("Exit codes:");

@@ -49,6 +49,9 @@ pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) kind: Vec<String>,
     pub(crate) src_path: PathBuf,
+    /// Whether cargo tests its documentation.
+    #[serde(default)]
+    pub(crate) doctest: bool,
 }
 
 /// The dependency graph.

@@ -37,6 +37,7 @@ pub(crate) fn demo(args: DemoArgs) -> Result<u8> {
         raddle: args.raddle,
         cargo,
         no_run: false,
+        doc: false,
         no_fail_fast: false,
         open: args.open,
         junit: None,

@@ -1,15 +1,15 @@
 //! `cargo raddle replay`: build the binary of a failure file again and let it run the recorded execution.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use clap::Parser;
 use raddle_report::Failure;
 
 use crate::binary::{TestBinary, build_tests};
-use crate::cargo::CargoOptions;
 use crate::cargo::options::Output;
+use crate::cargo::{Cargo, CargoOptions};
 use crate::cli::ReplayArgs;
 use crate::error::{Error, Result, exit};
 use crate::libtest::HarnessOptions;
@@ -25,8 +25,10 @@ pub(crate) fn replay(args: ReplayArgs) -> Result<u8> {
     let raddle = RaddleOptions::default().with(entry("RADDLE_BACKEND"), args.backend);
     raddle.check()?;
     let failure = report::read(&args.file)?;
+    // The command goes to where the file is from.
+    let file = std::path::absolute(&args.file).map_err(Error::file("find", &args.file))?;
     let wishes: &[&'static str] = if args.force { &["RADDLE_FORCE"] } else { &[] };
-    let (status, output) = run_replay(&failure, &args.file, &raddle, wishes, args.output)?;
+    let (status, output) = run_replay(&failure, &file, &raddle, wishes, args.output)?;
     print!("{output}");
     let test = &failure.test;
     // The harness's code for a failed test: the report came as a panic.
@@ -34,7 +36,7 @@ pub(crate) fn replay(args: ReplayArgs) -> Result<u8> {
     match status.code() {
         // The failure shows again, so its page is worth a look.
         Some(1) => {
-            page::announce(std::slice::from_ref(&args.file), |file| Roots::around(file, &failure));
+            page::announce(std::slice::from_ref(&file), |file| Roots::around(file, &failure));
             Ok(exit::FAILED)
         }
         Some(PANICKED) => Ok(exit::FAILED),
@@ -54,14 +56,15 @@ pub(crate) fn replay(args: ReplayArgs) -> Result<u8> {
 /// Lets the test of a failure try other executions and add them to the failure file. The error says why that is not possible.
 pub(crate) fn find_alternatives(path: &Path, output: Output) -> Result<()> {
     let failure = report::read(path)?;
+    let path = std::path::absolute(path).map_err(Error::file("find", path))?;
     let wishes = ["RADDLE_ALTERNATIVES"];
-    let (status, said) = run_replay(&failure, path, &RaddleOptions::default(), &wishes, output)?;
+    let (status, said) = run_replay(&failure, &path, &RaddleOptions::default(), &wishes, output)?;
     let said = said.trim();
     match said.strip_prefix("error: ") {
         _ if status.success() => {
             eprintln!("{said}");
             // The page shows the executions side by side.
-            page::announce(&[path.to_owned()], |file| Roots::around(file, &failure));
+            page::announce(&[path], |file| Roots::around(file, &failure));
             Ok(())
         }
         Some(reason) => Err(Error::usage(reason)),
@@ -75,16 +78,15 @@ pub(crate) fn find_alternatives(path: &Path, output: Output) -> Result<()> {
 /// Builds the binary of a failure again and starts it with the failure file; `wishes` are variables that are set to `1`.
 fn run_replay(
     failure: &Failure,
-    path: &Path,
+    file: &Path,
     raddle: &RaddleOptions,
     wishes: &[&'static str],
     output: Output,
 ) -> Result<(ExitStatus, String)> {
-    let file = std::path::absolute(path).map_err(Error::file("find", path))?;
     let replayed = Replayed::of(failure)?;
     let terminal = Terminal::new(&output);
 
-    let session = Session::open(replayed.cargo_options(&failure.build.cargo_args, output)?)?;
+    let session = replayed.open(file, &failure.build.cargo_args, output)?;
     let binary = replayed.build(&session)?;
     let mut contract = Contract::new(&session, raddle, &terminal)?;
     contract.set("RADDLE_REPLAY", file.display().to_string());
@@ -150,8 +152,41 @@ impl Replayed {
         })
     }
 
+    /// Opens the workspace of the failure, to build the binary again: that of the working directory, or the one that the file lies in.
+    pub(crate) fn open(&self, file: &Path, recorded: &[String], output: Output) -> Result<Session> {
+        let terminal = Terminal::new(&output);
+        let quiet = output.quiet;
+        let options = self.cargo_options(recorded, output)?;
+        if options.manifest.manifest_path.is_none() {
+            let here = std::env::current_dir().map_err(Error::file("find", "."))?;
+            let (here, there) = (nearest_workspace(&here), file.parent().and_then(nearest_workspace));
+            match (here, there) {
+                (here, Some(there))
+                    if here.as_ref() != Some(&there) && has_package(&there, &self.package) =>
+                {
+                    // Cargo's configuration is that of the working directory.
+                    std::env::set_current_dir(&there).map_err(Error::file("enter", &there))?;
+                    if !quiet {
+                        eprintln!("{}", terminal.status("Entering", &there.display().to_string()));
+                    }
+                }
+                (Some(here), _) if has_package(&here, &self.package) => {}
+                _ => {
+                    return Err(Error::usage(format_args!(
+                        "`{}` is of test binary `{}`, and neither the working directory nor that of the file has the package: change into \
+                         the workspace of `{}`",
+                        file.display(),
+                        self.text,
+                        self.package
+                    )));
+                }
+            }
+        }
+        Session::open(options)
+    }
+
     /// The options of the build that made the binary, now for that binary alone.
-    pub(crate) fn cargo_options(&self, recorded: &[String], output: Output) -> Result<CargoOptions> {
+    fn cargo_options(&self, recorded: &[String], output: Output) -> Result<CargoOptions> {
         let mut cargo = parse_recorded(recorded)?;
         let targets = &mut cargo.targets;
         match &*self.kind {
@@ -167,6 +202,21 @@ impl Replayed {
         cargo.output = output;
         Ok(cargo)
     }
+}
+
+/// The directory of the nearest manifest.
+fn nearest_workspace(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|directory| directory.join("Cargo.toml").exists()).map(Path::to_owned)
+}
+
+/// Whether the workspace of a directory has a package.
+fn has_package(directory: &Path, package: &str) -> bool {
+    let mut command = Cargo::from_env().command();
+    command.args(["metadata", "--format-version", "1", "--no-deps", "--quiet"]);
+    let Ok(output) = command.current_dir(directory).output() else { return false };
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
+    packages.iter().any(|candidate| candidate["name"] == package)
 }
 
 /// Reads the arguments that a failure file recorded. Paths that do not exist are from another machine: what cargo finds

@@ -6,7 +6,9 @@ use crate::binary::{TestBinary, build_tests};
 use crate::canary;
 use crate::ci;
 use crate::cli::{NoTests, TestArgs};
+#[cfg(feature = "all")]
 use crate::coverage::Coverage;
+use crate::doctests;
 use crate::error::{Error, Result, exit};
 use crate::instrument::uses_raddle;
 use crate::libtest::{HarnessOptions, ListedTest, Selected};
@@ -16,6 +18,9 @@ use crate::search_profile;
 use crate::session::Session;
 use crate::terminal::{Style, Terminal};
 
+/// Why documentation tests are left to cargo.
+const NO_DOCTESTS: &str = "rustdoc builds documentation tests without instrumentation";
+
 /// Builds the tests and runs them.
 pub(crate) fn test(args: TestArgs) -> Result<u8> {
     run_tests(args, true)
@@ -23,6 +28,9 @@ pub(crate) fn test(args: TestArgs) -> Result<u8> {
 
 /// Builds the tests and runs them; `hint` says whether to say how to run a failed one again.
 pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
+    if args.doc {
+        return Err(Error::usage(format_args!("{NO_DOCTESTS}: run `cargo test --doc`")));
+    }
     let harness = HarnessOptions::parse(args.name.as_deref(), &args.harness)?;
     args.raddle.check()?;
     let mut output = args.cargo.output.clone();
@@ -85,22 +93,29 @@ pub(crate) fn run_tests(args: TestArgs, hint: bool) -> Result<u8> {
     if let Some(path) = &args.junit {
         ci::write_junit(path, &suites, &results)?;
     }
-    let mut coverage = Coverage::of(&suites, &results);
-    if args.coverage || args.coverage_json.is_some() {
-        coverage.trace(&session, &suites, &results, &settings, &contract)?;
-    }
-    if args.coverage {
-        print!("{}", coverage.text(&session.metadata.source_roots()));
-    }
-    if let Some(path) = &args.coverage_json {
-        coverage.write(path)?;
+    #[cfg(feature = "all")]
+    {
+        let mut coverage = Coverage::of(&suites, &results);
+        if args.coverage || args.coverage_json.is_some() {
+            coverage.trace(&session, &suites, &results, &settings, &contract)?;
+        }
+        if args.coverage {
+            print!("{}", coverage.text(&session.metadata.source_roots()));
+        }
+        if let Some(path) = &args.coverage_json {
+            coverage.write(path)?;
+        }
     }
     let is_empty = totals.passed + totals.failed + totals.ignored == 0;
     if is_empty {
         println!("{}", nothing_ran(&harness, &totals));
     }
-    if output.verbose > 0 {
-        eprintln!("{}", terminal.status("Skipped", "doctests: they are not built with instrumentation"));
+    let documented =
+        if quiet || !harness.filters.is_empty() { Vec::new() } else { doctests::packages(&session) };
+    if !documented.is_empty() {
+        let text =
+            format!("of {} are not run: {NO_DOCTESTS}, `cargo test --doc` runs them", documented.join(", "));
+        eprintln!("{}", terminal.status("Doc-tests", &text));
     }
     let first_page = results.iter().flat_map(|result| &result.finished.pages).next();
     if let Some(first_page) = first_page.filter(|_| args.open) {

@@ -11,7 +11,6 @@ use crate::libtest::HarnessOptions;
 use crate::options::RaddleOptions;
 use crate::report;
 use crate::run::Contract;
-use crate::session::Session;
 use crate::terminal::Terminal;
 
 /// What is to be debugged.
@@ -37,7 +36,7 @@ impl Target {
         let output = Output::default();
         let terminal = Terminal::new(&output);
         let replayed = Replayed::of(&failure)?;
-        let session = Session::open(replayed.cargo_options(&failure.build.cargo_args, output)?)?;
+        let session = replayed.open(&file, &failure.build.cargo_args, output)?;
         let binary = replayed.build(&session)?;
         let mut contract = Contract::new(&session, &RaddleOptions::default(), &terminal)?;
         contract.set("RADDLE_REPLAY", file.display().to_string());
