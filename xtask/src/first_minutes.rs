@@ -3,10 +3,12 @@
 //! | row | what is done |
 //! |---|---|
 //! | demo | `cargo raddle demo` in this repository, from nothing |
-//! | own test | the first failing test of a crate outside of the repository, after the demo |
-//! | own test, nothing kept | the same without the libraries that the demo left |
+//! | install | `cargo install` of the whole command, from nothing |
+//! | own test | the first failing test of a crate outside of the repository, by the installed command, after the demo |
 //! | edit | the same after a change of the test |
-//! | loom, shuttle, proptest | a test of a crate with that dev-dependency compiled by plain cargo |
+//! | own test, nothing kept | the same without the libraries that the demo left |
+//! | raddle, loom, shuttle, proptest | a test of a crate with that dev-dependency compiled by plain cargo |
+//! | edit, plain cargo | what plain cargo needs to compile a change of the test with Raddle |
 //!
 //! Crates come from the registry: what has to be downloaded is downloaded before anything is measured.
 
@@ -17,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use crate::cargo;
 
-const LIBRARY: &str = "\
+pub(crate) const LIBRARY: &str = "\
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 #[derive(Default)]
@@ -34,7 +36,7 @@ impl Counter {
 }
 ";
 
-const TEST: &str = "\
+pub(crate) const TEST: &str = "\
 #[test]
 fn counts_everything() {
     raddle::explore(|| {
@@ -88,7 +90,8 @@ fn measure(directory: &Path) -> Result<Vec<Row>, String> {
     }
 
     let target = directory.join("target");
-    let command = target.join("debug/cargo-raddle");
+    let installed = directory.join("installed");
+    let command = installed.join("bin/cargo-raddle");
     let kept = directory.join("kept");
     let mut rows = Vec::new();
     let mut row = |what, goal, measured: Result<(Duration, Duration), String>| {
@@ -99,6 +102,9 @@ fn measure(directory: &Path) -> Result<Vec<Row>, String> {
     let mut demo = cargo();
     demo.args(["raddle", "demo"]).env("CARGO_TARGET_DIR", &target).env("CARGO_RADDLE_CACHE", &kept);
     row("demo", "60 s", finish(&mut demo, &[0]))?;
+    let mut install = cargo();
+    install.args(["install", "--locked", "--path", "crates/cargo-raddle", "--root"]).arg(&installed);
+    row("install", "120 s*", finish(install.env("CARGO_TARGET_DIR", directory.join("install")), &[0]))?;
     let test = |cache: &Path| {
         let mut test = Command::new(&command);
         test.args(["raddle", "test"]).current_dir(&mine).env("CARGO_RADDLE_CACHE", cache);
@@ -106,17 +112,22 @@ fn measure(directory: &Path) -> Result<Vec<Row>, String> {
         finish(&mut test, &[1])
     };
     row("own test", "45 s", test(&kept))?;
-    fs::write(mine.join("tests/counter.rs"), format!("{TEST}\n#[test]\nfn another() {{}}\n"))
-        .map_err(|error| error.to_string())?;
+    let edit = |name: &str| {
+        let text = format!("{TEST}\n#[test]\nfn {name}() {{}}\n");
+        fs::write(mine.join("tests/counter.rs"), text).map_err(|error| error.to_string())
+    };
+    edit("another")?;
     row("edit", "", test(&kept))?;
     fs::remove_dir_all(mine.join("target")).map_err(|error| error.to_string())?;
     row("own test, nothing kept", "", test(&directory.join("nothing")))?;
+    let build = |path: &Path| finish(cargo().args(["test", "--no-run"]).current_dir(path), &[0]);
+    row("raddle, plain cargo", "", build(&mine))?;
+    edit("yet_another")?;
+    row("edit, plain cargo", "", build(&mine))?;
     for (name, path) in &peers {
-        let mut build = cargo();
-        build.args(["test", "--no-run"]).current_dir(path);
         let name: &'static str =
             PEERS.iter().map(|(dependency, _)| *dependency).find(|d| d.starts_with(name)).unwrap_or("");
-        row(name, "", finish(&mut build, &[0]))?;
+        row(name, "", build(path))?;
     }
     Ok(rows)
 }
@@ -171,4 +182,5 @@ fn print(rows: &[Row]) {
     for Row { what, goal, wall, processor } in rows {
         println!("{what:<26}{:>8.1} s{:>10.1} s{goal:>8}", wall.as_secs_f64(), processor.as_secs_f64());
     }
+    println!("* of processor time; the other goals are what a person waits on two quiet cores");
 }
