@@ -118,5 +118,7 @@ fn pages_of_samples() {
 #[test]
 fn a_large_page_is_written() {
     let took = publish("large", objects::large(10_000, 200));
+    // A tenth of the events, for comparison: a frame must not depend on how many there are.
+    publish("large-tenth", objects::large(1_000, 200));
     println!("a page of 10,000 events and 200 objects takes {took:?}");
 }

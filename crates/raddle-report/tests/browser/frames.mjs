@@ -15,31 +15,31 @@ async function meter(page) {
 }
 
 /**
- * The cost of a frame while the slider jumps through the trace. Other programs make a processor slower, never faster, so the cheapest
- * of several rounds counts, and there are no more of them than it takes to meet the goal.
+ * The cost of a frame while the slider jumps through the trace, for each of these pages. Other programs make a processor slower, never
+ * faster, so the pages take turns, and the cheapest of the rounds counts.
  */
-export async function scrub(page, goal, rounds = 25) {
+export async function scrub(pages, rounds = 8) {
   const FRAMES = 40;
-  const measure = await meter(page);
-  const best = { busy: Infinity, layouts: Infinity };
-  for (let round = 0; round < rounds && best.busy >= goal; round++) {
-    const begin = await measure();
-    await page.evaluate(async ([count, first]) => {
-      const slider = document.querySelector("#slider");
-      for (let at = 0; at < count; at++) {
-        slider.value = ((first + at) * 83) % (Number(slider.max) + 1);
-        slider.dispatchEvent(new Event("input"));
-        await new Promise(requestAnimationFrame);
-      }
-    }, [FRAMES, round * FRAMES]);
-    const end = await measure();
-    for (const name of ["busy", "layouts"]) best[name] = Math.min(best[name], (end[name] - begin[name]) / FRAMES);
+  const costs = [];
+  for (const page of pages) costs.push({ page, measure: await meter(page), busy: Infinity, layouts: Infinity });
+  for (let round = 0; round < rounds; round++) {
+    for (const cost of costs) {
+      await cost.page.bringToFront();
+      const begin = await cost.measure();
+      await cost.page.evaluate(async ([count, first]) => {
+        const slider = document.querySelector("#slider");
+        for (let at = 0; at < count; at++) {
+          slider.value = ((first + at) * 83) % (Number(slider.max) + 1);
+          slider.dispatchEvent(new Event("input"));
+          await new Promise(requestAnimationFrame);
+        }
+      }, [FRAMES, round * FRAMES]);
+      const end = await cost.measure();
+      for (const name of ["busy", "layouts"]) cost[name] = Math.min(cost[name], (end[name] - begin[name]) / FRAMES);
+    }
   }
-  return best;
+  return costs;
 }
-
-/** The time of a frame at 60 frames a second. */
-export const FRAME = 1000 / 60;
 
 /** The processor time of the slowest question about the current event. */
 export async function slowestQuestion(page) {

@@ -13,7 +13,7 @@ await page.locator("#app").waitFor();
 const opened = performance.now() - begin;
 await page.locator("#tab-state").click();
 await page.waitForTimeout(300);
-const { busy } = await scrub(page, 0, 10);
+const [{ busy }] = await scrub([page], 10);
 const asked = await slowestQuestion(page);
 for (const [name, value] of Object.entries({ opened, frame: busy, asked })) console.log(`${name}\t${value}`);
 await browser.close();

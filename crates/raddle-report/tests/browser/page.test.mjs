@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { FRAME, scrub, slowestQuestion } from "./frames.mjs";
+import { scrub, slowestQuestion } from "./frames.mjs";
 
 const { PAGES, CHROMIUM, PLAYWRIGHT } = process.env;
 const { chromium } = (await import(pathToFileURL(PLAYWRIGHT).href)).default;
@@ -344,20 +344,33 @@ for (const sample of ["store-buffering", "message-passing", "peterson", "broken-
   });
 }
 
-for (const [name, tab, width, height, goal] of [
-  ["the state in front", "state", 1280, 800, FRAME],
+// How long a frame and a question take depends on the machine, and is measured by the benchmark. On every machine, though, a trace of ten
+// times the events must not make frames slower, nor questions slower by more than that.
+
+/** Opens the page of a tenth of the events beside a page. */
+async function tenth(page) {
+  const smaller = await page.context().newPage();
+  await smaller.goto(pathToFileURL(join(PAGES, "large-tenth.html")).href);
+  await smaller.locator("#app").waitFor();
+  return smaller;
+}
+
+for (const [name, tab, width, height] of [
+  ["the state in front", "state", 1280, 800],
   // Every panel is in sight, and the trace has half as many rows again.
-  ["a wide window", null, 1600, 1000, 1.5 * FRAME],
+  ["a wide window", null, 1600, 1000],
 ]) {
   check(`ten thousand events scrub smoothly: ${name}`, "large", async (page) => {
-    if (tab) await page.locator(`#tab-${tab}`).click();
+    const smaller = await tenth(page);
+    if (tab) for (const each of [page, smaller]) await each.locator(`#tab-${tab}`).click();
     await page.waitForTimeout(300);
-    const { busy, layouts } = await scrub(page, goal);
-    console.log(`10,000 events, 200 objects, ${name}: ${busy.toFixed(1)} ms of processor time for a frame`);
-    assert.ok(busy < goal, `${busy} ms`);
+    const [cost, small] = await scrub([page, smaller]);
+    console.log(`200 objects, ${name}: ${cost.busy.toFixed(1)} ms of processor time for a frame of 10,000 events, ${small.busy.toFixed(1)} of 1,000`);
+    assert.ok(cost.busy < 2 * small.busy, `${cost.busy} ms beside ${small.busy}`);
     // A second layout in a frame means that a script asked for a measure after a change.
-    assert.ok(layouts < 1.25, `${layouts} layouts in a frame`);
+    assert.ok(cost.layouts < 1.25, `${cost.layouts} layouts in a frame`);
     // After the slider has come to rest, what was left out on the way is there.
+    await page.bringToFront();
     await page.waitForTimeout(200);
     const current = page.locator("#rows .row.current");
     assert.equal(await page.locator("#rows").getAttribute("aria-activedescendant"), await current.getAttribute("id"));
@@ -368,10 +381,19 @@ for (const [name, tab, width, height, goal] of [
   }, { viewport: { width, height } });
 }
 
-check("questions about ten thousand events are answered at once", "large", async (page) => {
-  await page.evaluate(() => { location.hash = "#event=9877"; });
-  await at(page, 9877);
-  const asked = await slowestQuestion(page);
-  console.log(`10,000 events, 200 objects: ${asked.toFixed(1)} ms of processor time for the slowest question`);
-  assert.ok(asked < 50, `${asked} ms`);
+check("questions about ten thousand events take no more than ten times as long", "large", async (page) => {
+  const smaller = await tenth(page);
+  const cheapest = [Infinity, Infinity];
+  for (let round = 0; round < 3; round++) {
+    for (const [which, each, event] of [[0, page, 9877], [1, smaller, 987]]) {
+      await each.bringToFront();
+      await each.evaluate((event) => { location.hash = `#event=${event}`; }, event);
+      await at(each, event);
+      cheapest[which] = Math.min(cheapest[which], await slowestQuestion(each));
+    }
+  }
+  const [asked, small] = cheapest;
+  console.log(`200 objects: ${asked.toFixed(1)} ms of processor time for the slowest question about 10,000 events, ${small.toFixed(1)} about 1,000`);
+  // Twice that, because the times are short. An answer that compares all events with all others takes a hundred times as long.
+  assert.ok(asked < 20 * small, `${asked} ms beside ${small}`);
 });
