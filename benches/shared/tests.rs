@@ -10,6 +10,7 @@ use std::thread;
 pub(crate) const TESTS: &[(&str, fn())] = &[
     ("sort", sort),
     ("matrix", matrix),
+    ("vectors", vectors),
     ("hash map", hash_map),
     ("strings", strings),
     ("allocation", allocation),
@@ -43,6 +44,16 @@ fn matrix() {
         }
     }
     black_box(c);
+}
+
+/// Loops that the compiler vectorises.
+fn vectors() {
+    let mut a: Vec<u32> = (0..4096).collect();
+    let b: Vec<u32> = (0..4096).rev().collect();
+    for (a, b) in a.iter_mut().zip(&b) {
+        *a = a.wrapping_mul(3).wrapping_add(*b);
+    }
+    black_box(a.iter().copied().fold(0, u32::wrapping_add));
 }
 
 fn hash_map() {

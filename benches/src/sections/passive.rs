@@ -3,8 +3,18 @@
 use crate::cell::{Bench, Side, command};
 use crate::table::{Table, ns, verdict};
 
-const TESTS: [&str; 9] =
-    ["sort", "matrix", "hash map", "strings", "allocation", "atomics", "mutex", "channel", "threads"];
+const TESTS: [&str; 10] = [
+    "sort",
+    "matrix",
+    "vectors",
+    "hash map",
+    "strings",
+    "allocation",
+    "atomics",
+    "mutex",
+    "channel",
+    "threads",
+];
 
 const GOAL: f64 = 2.0;
 

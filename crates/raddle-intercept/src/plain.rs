@@ -3,7 +3,7 @@
 //!
 //! Plain accesses are no events and no scheduling points. They are checked for data races and for freed memory. There
 //! are many of them, so each symbol first checks whether it has to do anything: whether an exploration wants callbacks, or only those
-//! of accesses to freed memory,
+//! of accesses to freed memory (before the first exploration, calls of callbacks are taken out of the code: [`idle_calls`]),
 //! whether the access is not to unshared lines of the thread's own stack, whether the code is not known to be
 //! bookkeeping ([`PlainAccessCounter::NO_CONCERN`]), and whether the callback is not a repetition of the one before.
 //! Only then it checks whether the thread is a virtual one.
@@ -17,6 +17,7 @@ use raddle_engine::interface::{self};
 use raddle_engine::isolate::heap::{self, Layout};
 use raddle_engine::op::Caller;
 use raddle_engine::platform::global::{GLOBAL, Global, LINE, LINES, PROBE, Wanted};
+use raddle_engine::platform::idle_calls;
 use raddle_engine::platform::stack::SLOT;
 use raddle_engine::site::PlainAccessCounter;
 
@@ -30,8 +31,16 @@ macro_rules! announcements {
                 "cmp byte ptr [rip + {global} + {wanted}], {freed}",
                 "ja 5f",
                 "je 6f",
+                "cmp byte ptr [rip + {global} + {wanted}], {idle}",
+                "jne 3f",
+                "dec dword ptr [rip + {global} + {until_taken_out}]",
+                "js 8f",
                 "3:",
                 "ret",
+                "8:",
+                "mov rdi, [rsp]",
+                "lea rsi, [rip + {name}]",
+                "jmp {take_out}",
                 "6:",
                 // Is it freed memory? Small blocks have an index, large ones are looked up.
                 "mov rax, rdi",
@@ -86,6 +95,10 @@ macro_rules! announcements {
                 global = sym GLOBAL,
                 wanted = const std::mem::offset_of!(Global, wanted_announcements),
                 freed = const Wanted::Freed as u8,
+                idle = const Wanted::Idle as u8,
+                until_taken_out = const std::mem::offset_of!(Global, until_taken_out),
+                name = sym $name,
+                take_out = sym idle_calls::take_out,
                 heaps = const Layout::HEAPS.0,
                 heaps_at = const Layout::HEAPS.1,
                 heaps_end = const std::mem::offset_of!(Global, heaps_end),
@@ -181,8 +194,8 @@ macro_rules! with_caller {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             naked_asm!(
-                "cmp byte ptr [rip + {global} + {wanted}], 0",
-                "jne 2f",
+                "cmp byte ptr [rip + {global} + {wanted}], {freed}",
+                "jae 2f",
                 "jmp {plain}",
                 "2:",
                 "mov rcx, [rsp]",
@@ -190,6 +203,7 @@ macro_rules! with_caller {
                 "jmp {imp}",
                 global = sym GLOBAL,
                 wanted = const std::mem::offset_of!(Global, wanted_announcements),
+                freed = const Wanted::Freed as u8,
                 plain = sym $plain,
                 imp = sym $imp,
             )
@@ -254,7 +268,7 @@ unsafe fn range(place: usize, len: usize, kind: AccessKind, caller: Caller) {
 #[inline(always)]
 fn is_wanted(place: usize) -> bool {
     match GLOBAL.wanted_announcements.get() {
-        Wanted::Nothing => false,
+        Wanted::Idle | Wanted::Nothing => false,
         Wanted::Freed => heap::is_freed(place),
         Wanted::All => true,
     }

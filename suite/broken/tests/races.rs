@@ -53,6 +53,40 @@ const ANY: &[Did] = &[Did::Read, Did::Write];
 mod data_race {
     use super::*;
 
+    /// Before the first exploration, calls of instrumentation callbacks are taken out of code that runs often. All are back in place when
+    /// an exploration begins.
+    #[test]
+    fn in_code_that_ran_often_before_the_exploration() {
+        static DATA: Shared<u64> = Shared(UnsafeCell::new(0));
+        #[inline(never)]
+        fn add(data: &Shared<u64>) {
+            data.set(data.get() + 1);
+        }
+        fn unordered() {
+            thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(|| add(&DATA))));
+        }
+        fn writable_code() -> usize {
+            let program = std::env::current_exe().unwrap();
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            maps.lines()
+                .filter(|line| line.contains("rwxp") && line.ends_with(program.to_str().unwrap()))
+                .count()
+        }
+        // Other threads run the code while it changes.
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let own = Shared::default();
+                    (0..100_000).for_each(|_| add(&own));
+                    assert_eq!(own.get(), 100_000);
+                });
+            }
+        });
+        assert_eq!(writable_code(), 1, "calls are taken out");
+        finds(&all(), Kind::DataRace, unordered, |failure| check(failure, [ANY, WRITE], "add"));
+        assert_eq!(writable_code(), 0);
+    }
+
     #[test]
     fn between_a_write_and_a_read() {
         fn unordered() {

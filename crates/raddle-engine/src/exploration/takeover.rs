@@ -15,6 +15,7 @@ use crate::isolate::pages::Pages;
 use crate::isolate::{heap, unmanaged_threads};
 use crate::model_checker::ModelChecker;
 use crate::platform::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE, Wanted};
+use crate::platform::idle_calls;
 use crate::site::{self, Classify};
 use crate::spinloop::liveness::Liveness;
 use crate::strategy::Strategy;
@@ -35,6 +36,7 @@ impl<'a> Search<'a> {
         classifier: impl FnOnce() -> Classify,
     ) -> Search<'a> {
         let turn = turn::take();
+        idle_calls::put_back();
         heap::init();
         site::map_tables();
         coverage::map_tables();

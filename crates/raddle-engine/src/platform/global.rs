@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize};
 
 /// A destructor of a thread-specific value.
 pub type KeyDestructor = unsafe extern "C" fn(*mut c_void);
@@ -38,6 +38,8 @@ pub struct Global {
     pub announced: Cell<bool>,
     /// The callbacks of plain accesses that are of interest, while an exploration runs.
     pub wanted_announcements: Cell<Wanted>,
+    /// The number of callbacks until one of them takes its call out of the code: see [`super::idle_calls`].
+    pub until_taken_out: AtomicI32,
     /// For each line of stacks and thread-locals, by [`Global::line`]: whether another thread than the owner has
     /// accessed it.
     pub shared_lines: [Cell<bool>; LINES],
@@ -97,12 +99,14 @@ pub struct Global {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Wanted {
+    /// None: no exploration has begun. Calls are taken out of the code.
+    Idle = 0,
     /// None: no exploration runs.
-    Nothing = 0,
+    Nothing = 1,
     /// Those to freed memory.
-    Freed = 1,
+    Freed = 2,
     /// All.
-    All = 2,
+    All = 3,
 }
 
 impl Global {
@@ -145,7 +149,8 @@ pub static GLOBAL: Global = Global {
     in_engine: Cell::new(false),
     instrumented: Cell::new(false),
     announced: Cell::new(false),
-    wanted_announcements: Cell::new(Wanted::Nothing),
+    wanted_announcements: Cell::new(Wanted::Idle),
+    until_taken_out: AtomicI32::new(0),
     shared_lines: [const { Cell::new(false) }; LINES],
     wants_allocations: Cell::new(false),
     wants_registers: Cell::new(false),

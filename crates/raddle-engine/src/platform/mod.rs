@@ -11,6 +11,7 @@
 //! | [`sys`] | system calls that nothing intercepts, the FS base, real symbols |
 //! | [`unwind`] | call stacks and frames |
 //! | `elf` | segments of the program |
+//! | [`idle_calls`] | calls of callbacks that are taken out of the code until something explores |
 //! | `processes` | forked processes and shared memory |
 //! | `words` | memory as a sequence of words: hashes and searches |
 //! | [`global`] | whether a call comes from a virtual thread |
@@ -21,6 +22,7 @@ pub(crate) mod coroutine;
 pub mod debugger;
 pub(crate) mod elf;
 pub mod global;
+pub mod idle_calls;
 pub(crate) mod os_thread;
 pub(crate) mod processes;
 pub mod stack;
