@@ -63,8 +63,8 @@ pub(crate) const FLAGS: &[Flag] = &[
 pub(crate) const ANNOUNCED: Flag = Flag {
     args: &["-C", "llvm-args=-force-attribute=sanitize_thread"],
     why: "so that data races and all uses of freed memory are found. It costs time: code that explores nothing takes up to \
-          four times as long, and loops that the compiler vectorises five times, although the calls are taken out of code \
-          that runs often (raddle-engine, platform/idle_calls.rs): registers are saved around them all the same",
+          ten times as long, although the calls are taken out of code that runs often (raddle-engine, \
+          platform/idle_calls.rs)",
 };
 
 /// Added where the profile gives no debug information at all: traces name source lines and variables.
