@@ -1,14 +1,16 @@
 //! What instrumentation is: the compiler flags, and which crates get them.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::announce;
-use crate::cargo::Metadata;
 use crate::cargo::metadata::Package;
+use crate::cargo::{Metadata, UNSTABLE};
 use crate::error::{Error, Result};
 use crate::passthrough::Passthrough;
 
@@ -110,6 +112,10 @@ pub(crate) struct LibraryFlags {
     /// function of its own then) would use the engine's copy of that function, unseen by the engine. Optimised libraries
     /// offer no copies. And nobody wants to wait for an unoptimised engine.
     pub(crate) optimised: Vec<String>,
+    /// Added to all of them, because `optimised` is not enough: instances of generic functions that are never inlined (`Arc::drop_slow`, the parts of
+    /// `sort`) are shared at every level. The compiler offers to other crates only instances that could be exported from a program, and
+    /// hidden symbols cannot. Empty where the compiler does not know the flag.
+    pub(crate) hidden: Vec<String>,
     /// Added to `optimised` for the user's libraries, where the profile does not say otherwise: unoptimised code has them.
     pub(crate) assertions: Vec<String>,
     /// Added to Raddle's own libraries and to those that they are made of. Their debug information would be most of a test binary, take a
@@ -141,15 +147,21 @@ pub(crate) struct Group {
 const PASSES: &str = "passes=function(sroa,early-cse,simplifycfg),globaldce,cgscc(inline,function(sroa,early-cse,simplifycfg)),globaldce";
 
 impl LibraryFlags {
-    /// The flags of this version.
-    pub(crate) fn new(metadata: &Metadata) -> LibraryFlags {
-        LibraryFlags {
-            incremental: metadata.members().any(|package| package.name == "raddle"),
-            ..LibraryFlags::usual()
+    /// The flags of this version, for this compiler.
+    pub(crate) fn new(metadata: &Metadata, rustc: &OsStr) -> LibraryFlags {
+        let mut flags = LibraryFlags::usual();
+        flags.incremental = metadata.members().any(|package| package.name == "raddle");
+        if !is_known(rustc, &flags.hidden) {
+            eprintln!(
+                "warning: this compiler lets programs share functions with Raddle's libraries, unseen: the last drop of an \
+                 `Arc<String>` is one step (see \"What is controlled, and what is not\" in the book)"
+            );
+            flags.hidden.clear();
         }
+        flags
     }
 
-    /// The flags where nobody works on the libraries.
+    /// The flags where nobody works on the libraries and the compiler knows all of them.
     pub(crate) fn usual() -> LibraryFlags {
         let args = |options: &[&str]| {
             options.iter().flat_map(|option| ["-C".to_owned(), (*option).to_owned()]).collect()
@@ -160,6 +172,7 @@ impl LibraryFlags {
         };
         LibraryFlags {
             optimised: args(&["opt-level=3"]),
+            hidden: vec!["-Zdefault-visibility=hidden".to_owned()],
             assertions: args(&["debug-assertions=yes"]),
             engine: args(&["debuginfo=0"]),
             // Better code, in less time, than of many parts that are optimised together afterwards.
@@ -183,6 +196,14 @@ impl LibraryFlags {
             incremental: false,
         }
     }
+}
+
+/// Whether the compiler knows the unstable flags.
+fn is_known(rustc: &OsStr, flags: &[String]) -> bool {
+    let mut command = Command::new(rustc);
+    command.env(UNSTABLE.0, UNSTABLE.1).args(flags).args(["--print", "sysroot"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// The libraries that must not be instrumented.
@@ -268,6 +289,13 @@ mod tests {
         let distinct: BTreeSet<_> = keys.iter().collect();
         assert_eq!(distinct.len(), keys.len());
         assert_eq!(key(&["ab", "c"]), keys[0]);
+    }
+
+    #[test]
+    fn the_compiler_is_asked_whether_it_knows_a_flag() {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        assert!(is_known(&rustc, &LibraryFlags::usual().hidden));
+        assert!(!is_known(&rustc, &["-Zno-such-flag=hidden".to_owned()]));
     }
 
     /// A workspace of packages with their normal dependencies.

@@ -81,7 +81,7 @@ impl Session {
             flags: instrument::flags(renames.as_deref()),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
-            libraries: LibraryFlags::new(&metadata),
+            libraries: LibraryFlags::new(&metadata, &rustc),
             link: instrument::link_args(&passthrough, &target)
                 .into_iter()
                 .chain(allocator.link_args())

@@ -15,6 +15,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use raddle_report::file;
 
 use crate::canary::CommandLine;
+use crate::cargo::UNSTABLE;
 use crate::error::{Error, Result};
 use crate::instrument::Plan;
 use crate::library_cache::{self, Compilation};
@@ -135,6 +136,9 @@ fn prepare(args: &[OsString]) -> Result<Prepared> {
     invocation.note_command_line(&plan.command_lines, &args, directory)?;
     let mut command = Command::new(&all[0]);
     command.args(&all[1..]);
+    if matches!(treatment, Treatment::Leave(_)) && !plan.libraries.hidden.is_empty() {
+        command.env(UNSTABLE.0, UNSTABLE.1);
+    }
     let passes = Some(&invocation.passes).filter(|passes| !passes.is_empty() && invocation.for_target);
     let clash = passes.map(|passes| Clash::new(&passes.join(","), &args[0], &plan.flags));
     Ok(Prepared { command, compilation, clash })
@@ -244,6 +248,7 @@ impl Invocation {
             }
             Treatment::Leave(library) => {
                 let flags = &plan.libraries;
+                additions.extend_from_slice(&flags.hidden);
                 if !matches!(self.opt_level.as_deref(), Some("2" | "3")) {
                     additions.extend_from_slice(&flags.optimised);
                     let unoptimised = matches!(self.opt_level.as_deref(), None | Some("0"));
@@ -388,6 +393,7 @@ mod tests {
     }
 
     const LINK: &str = "LINK";
+    const HIDDEN: &str = "-Zdefault-visibility=hidden";
 
     #[test]
     fn crates_for_the_target_are_instrumented() {
@@ -421,15 +427,19 @@ mod tests {
 
     #[test]
     fn uninstrumented_libraries_are_optimised() {
-        let engine = "-C opt-level=3 -C debuginfo=0";
-        check("rustc --crate-name engine engine/src/lib.rs --target t", engine);
+        let engine = format!("{HIDDEN} -C opt-level=3 -C debuginfo=0");
+        check("rustc --crate-name engine engine/src/lib.rs --target t", &engine);
         let tests = format!("{engine} {LINK}");
         check("rustc --crate-name engine /ws/engine/src/lib.rs --test --target t -C opt-level=1", &tests);
-        check("rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2", "-C debuginfo=0");
-        let optimised = format!("-C opt-level=3 {LINK}");
-        check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=3", LINK);
+        let optimised = format!("{HIDDEN} -C debuginfo=0");
+        check("rustc --crate-name engine engine/src/lib.rs --target t -C opt-level=2", &optimised);
+        let optimised = format!("{HIDDEN} -C opt-level=3 {LINK}");
+        check(
+            "rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=3",
+            &format!("{HIDDEN} {LINK}"),
+        );
         check("rustc --crate-name listed listed/src/lib.rs --target t -C opt-level=s", &optimised);
-        let asserting = format!("-C opt-level=3 -C debug-assertions=yes {LINK}");
+        let asserting = format!("{HIDDEN} -C opt-level=3 -C debug-assertions=yes {LINK}");
         check("rustc --crate-name listed listed/src/lib.rs --target t", &asserting);
         check("rustc --crate-name listed listed/src/lib.rs --target t -C debug-assertions=off", &optimised);
     }
@@ -438,8 +448,8 @@ mod tests {
     fn libraries_of_raddle_are_compiled_quickly_where_they_stay_machine_code() {
         let check_crate = |name: &str, expected: &str| {
             let line = format!("rustc --crate-name {name} engine/src/lib.rs --target t -C opt-level=3");
-            check(&format!("{line} -C embed-bitcode=no"), &format!("-C debuginfo=0 {expected}"));
-            check(&format!("{line} -C linker-plugin-lto"), "-C debuginfo=0");
+            check(&format!("{line} -C embed-bitcode=no"), &format!("{HIDDEN} -C debuginfo=0 {expected}"));
+            check(&format!("{line} -C linker-plugin-lto"), &format!("{HIDDEN} -C debuginfo=0"));
         };
         check_crate("raddle_engine", "-C codegen-units=1");
         check_crate("raddle_check", &LibraryFlags::usual().cold.flags.join(" "));

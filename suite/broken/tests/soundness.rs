@@ -787,6 +787,36 @@ fn handles_of_an_arc_are_points_for_searches_of_everything() {
     }
 }
 
+/// `Arc::drop_slow` is never inlined. The compiler would take its instance for a type that Raddle's libraries use, too, from these libraries,
+/// where it is not instrumented.
+#[test]
+fn the_end_of_an_arc_is_seen_whatever_its_type() {
+    fn executions<T: Default + Send + Sync>(search: &(Strategy, Memory)) -> (u64, Vec<(bool, usize)>) {
+        let report = explorer(search).run(|| {
+            let arc = Arc::new(T::default());
+            let (weak, other) = (Arc::downgrade(&arc), Arc::downgrade(&arc));
+            thread::scope(|scope| {
+                scope.spawn(move || drop(arc));
+                drop(weak);
+                (other.upgrade().is_some(), other.weak_count())
+            })
+        });
+        assert!(report.complete, "{search:?}: {:?}", report.left_out);
+        (report.executions, report.outcomes.into_keys().collect())
+    }
+    #[derive(Default)]
+    struct Own {
+        _text: String,
+    }
+    for search in &EXHAUSTIVE {
+        let own = executions::<Own>(search);
+        assert_eq!(executions::<String>(search), own, "{search:?}");
+        assert_eq!(executions::<Vec<u8>>(search), own, "{search:?}");
+        assert_eq!(executions::<Vec<String>>(search), own, "{search:?}");
+        assert_eq!(executions::<Mutex<String>>(search), own, "{search:?}");
+    }
+}
+
 /// `Arc::get_mut` locks the count of weak handles, for which `Arc::downgrade` waits.
 #[test]
 fn counts_that_are_locked_are_waited_for() {

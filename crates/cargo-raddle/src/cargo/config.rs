@@ -8,7 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::{Cargo, CargoOptions};
+use super::{Cargo, CargoOptions, UNSTABLE};
 
 /// What the user configured, by environment, files or `--config`.
 #[derive(Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ impl Config {
     /// Asks the environment, then cargo.
     pub(crate) fn read(cargo: &Cargo, options: &CargoOptions) -> Config {
         let mut command = cargo.command();
-        command.env("RUSTC_BOOTSTRAP", "1");
+        command.env(UNSTABLE.0, UNSTABLE.1);
         command.args(["-Z", "unstable-options"]).args(options.manifest.config_args());
         command.args(["config", "get", "--show-origin", "build"]);
         let files = match command.output() {

@@ -13,6 +13,9 @@ pub(crate) use self::metadata::Metadata;
 pub(crate) use self::options::CargoOptions;
 use crate::error::{Error, Result};
 
+/// The variable that makes stable tools take unstable options.
+pub(crate) const UNSTABLE: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
+
 /// The cargo program that this command was called by.
 #[derive(Clone, Debug)]
 pub(crate) struct Cargo {
