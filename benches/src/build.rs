@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 type Result<T> = std::result::Result<T, String>;
 
-/// The instrumented program, built by this repository's own `cargo raddle`.
+/// The instrumented program, built by the alias `cargo raddle` of this repository.
 pub(crate) fn engine() -> Result<PathBuf> {
     build_engine(&["--release"])
 }
@@ -16,7 +16,7 @@ pub(crate) fn unoptimised_engine() -> Result<PathBuf> {
 }
 
 fn build_engine(profile: &[&str]) -> Result<PathBuf> {
-    let args = "run --release --quiet -p cargo-raddle -- raddle build -p raddle-benches --bench engine";
+    let args = "raddle build -p raddle-benches --bench engine";
     let output = run(cargo().args(args.split(' ')).args(profile).stdout(Stdio::piped()))?;
     let path = output.lines().last().ok_or("`cargo raddle build` named no program")?;
     Ok(path.into())

@@ -1,6 +1,6 @@
 //! The built-in models by name, as history files and the command line know them.
 
-use super::erased::Erased;
+use super::erased::{Datum, Erased};
 use super::keyed::Keyed;
 use super::kv::Text;
 use super::register::{Nil, Register};
@@ -65,63 +65,62 @@ pub fn find_with(name: &str, keyed: bool, nil: Nil) -> Result<Erased, String> {
     if nil == Nil::Anything && is_known(base) && !base.ends_with("register") {
         return Err(format!("nil stands for any value in reads of registers only, not of `{base}`"));
     }
-    macro_rules! with {
-        ($model:expr) => {
-            with!($model, Fill::Nothing, None)
-        };
-        ($model:expr, $fill:expr) => {
-            with!($model, $fill, parameter)
-        };
-        ($model:expr, $fill:expr, $contents:expr) => {
-            match filled(base, $model, $fill, $contents)? {
-                model if keyed => Ok(Erased::new(Keyed(model))),
-                model => Ok(Erased::new(model)),
-            }
-        };
-    }
-    match base {
-        "register" | "cas-register" => with!(Register { initial: initial(parameter), nil }),
-        "multi-register" => with!(multi_register::MultiRegister { nil }, Fill::Registers),
-        "counter" => with!(counter::Counter, Fill::Whole("add")),
+    let (model, fill, contents) = match base {
+        "register" | "cas-register" => {
+            (Erased::new(Register { initial: initial(parameter), nil }), Fill::Nothing, None)
+        }
+        "multi-register" => (Erased::new(multi_register::MultiRegister { nil }), Fill::Registers, parameter),
+        "counter" => (Erased::new(counter::Counter), Fill::Whole("add"), parameter),
         "mutex" => {
             let locked = match parameter {
                 None | Some("free") => None,
                 Some("locked") => Some("1"),
                 Some(_) => return Err("write `mutex:locked` for a mutex that is locked at first".into()),
             };
-            with!(lock::Semaphore::mutex(), Fill::Whole("acquire"), locked)
+            (Erased::new(lock::Semaphore::mutex()), Fill::Whole("acquire"), locked)
         }
         "semaphore" => match parameter.map(str::parse) {
-            Some(Ok(permits)) => with!(lock::Semaphore::new(permits)),
-            _ => Err("model `semaphore` needs its number of permits: `semaphore:4`".into()),
+            Some(Ok(permits)) => (Erased::new(lock::Semaphore::new(permits)), Fill::Nothing, None),
+            _ => return Err("model `semaphore` needs its number of permits: `semaphore:4`".into()),
         },
-        "set" => with!(set::Set, Fill::Each("add")),
-        "map" => with!(map::Map, Fill::Each("put")),
+        "set" => (Erased::new(set::Set), Fill::Each("add"), parameter),
+        "map" => (Erased::new(map::Map), Fill::Each("put"), parameter),
         // Its objects have keys, so its contents do.
-        "kv" => Ok(Erased::new(filled(base, Keyed(Text::new()), Fill::Each("put"), parameter)?)),
-        "queue" => with!(queue::Queue::new(), Fill::Each("enqueue")),
+        "kv" => (under_keys(Erased::new(Text::new())), Fill::Each("put"), parameter),
+        "queue" => (Erased::new(queue::Queue::new()), Fill::Each("enqueue"), parameter),
         "bounded-queue" => {
             let (capacity, contents) = match parameter.and_then(|parameter| parameter.split_once(':')) {
                 Some((capacity, contents)) => (Some(capacity), Some(contents)),
                 None => (parameter, None),
             };
             match capacity.map(str::parse) {
-                Some(Ok(capacity)) => with!(queue::Queue::bounded(capacity), Fill::Each("enqueue"), contents),
-                _ => Err("model `bounded-queue` needs its capacity: `bounded-queue:4`".into()),
+                Some(Ok(capacity)) => {
+                    (Erased::new(queue::Queue::bounded(capacity)), Fill::Each("enqueue"), contents)
+                }
+                _ => return Err("model `bounded-queue` needs its capacity: `bounded-queue:4`".into()),
             }
         }
-        "blocking-queue" => with!(dual_queue::DualQueue, Fill::Each("put")),
-        "stack" => with!(stack::Stack::new(), Fill::Each("push")),
-        "deque" => with!(deque::Deque::default(), Fill::Each("push-back")),
-        "priority-queue" => with!(priority_queue::PriorityQueue::new(), Fill::Each("insert")),
+        "blocking-queue" => (Erased::new(dual_queue::DualQueue), Fill::Each("put"), parameter),
+        "stack" => (Erased::new(stack::Stack::new()), Fill::Each("push"), parameter),
+        "deque" => (Erased::new(deque::Deque::default()), Fill::Each("push-back"), parameter),
+        "priority-queue" => {
+            (Erased::new(priority_queue::PriorityQueue::new()), Fill::Each("insert"), parameter)
+        }
         "min-priority-queue" => {
             let queue = priority_queue::PriorityQueue { smallest_first: true, ..Default::default() };
-            with!(queue, Fill::Each("insert"))
+            (Erased::new(queue), Fill::Each("insert"), parameter)
         }
-        "log" => with!(log::Log, Fill::Each("append")),
-        "bank" => with!(bank(parameter)?),
-        _ => Err(format!("no model is called `{base}`: there are {}", names().join(", "))),
-    }
+        "log" => (Erased::new(log::Log), Fill::Each("append"), parameter),
+        "bank" => (Erased::new(bank(parameter)?), Fill::Nothing, None),
+        _ => return Err(format!("no model is called `{base}`: there are {}", names().join(", "))),
+    };
+    let model = filled(base, model, fill, contents)?;
+    Ok(if keyed && !has_keys(base) { under_keys(model) } else { model })
+}
+
+/// One such object under every key.
+fn under_keys(model: Erased) -> Erased {
+    Erased::new(Keyed(model))
 }
 
 /// How contents at first become operations.
@@ -137,15 +136,15 @@ enum Fill {
 }
 
 /// The model `base` with these contents at first.
-fn filled<M: Named>(base: &str, model: M, fill: Fill, contents: Option<&str>) -> Result<Starting<M>, String> {
-    let Some(text) = contents else { return Ok(Starting::empty(model)) };
+fn filled(base: &str, model: Erased, fill: Fill, contents: Option<&str>) -> Result<Erased, String> {
+    let Some(text) = contents else { return Ok(model) };
     let misfit = |wanted: &str, error: &str| {
         format!("model `{base}` cannot begin with `{text}`: write {wanted} in JSON{error}")
     };
     let value: Value =
         serde_json::from_str(text).map_err(|error| misfit("what it holds", &format!(" ({error})")))?;
     let list = || value.as_list().ok_or_else(|| misfit("a list or a mapping", ""));
-    let operations: Result<Vec<M::Input>, String> = match fill {
+    let operations: Result<Vec<Datum>, String> = match fill {
         Fill::Nothing => return Err(format!("model `{base}` takes no contents")),
         Fill::Whole(name) => model.operation(name, &value).map(|operation| vec![operation]),
         Fill::Each(name) => list()?.iter().map(|element| model.operation(name, element)).collect(),
@@ -159,7 +158,8 @@ fn filled<M: Named>(base: &str, model: M, fill: Fill, contents: Option<&str>) ->
         }
     };
     let operations = operations.map_err(|error| misfit("its contents", &format!(" ({error})")))?;
-    Starting::with(model, operations).ok_or_else(|| misfit("less", ": it does not hold that much"))
+    let starting = Starting::with(model, operations);
+    starting.map(Erased::new).ok_or_else(|| misfit("less", ": it does not hold that much"))
 }
 
 /// Accounts and their balances: `8x10`, or `{"savings": 10, "current": 3}`.

@@ -21,10 +21,7 @@ pub struct At<I> {
     pub op: I,
 }
 
-impl<M: Model> Model for Keyed<M>
-where
-    M::State: Ord,
-{
+impl<M: Model> Model for Keyed<M> {
     /// The objects that are not as they were at first.
     type State = BTreeMap<Value, M::State>;
     type Input = At<M::Input>;
@@ -140,10 +137,7 @@ fn replaced<I, S: Clone + Eq>(
     next
 }
 
-impl<M: Named> Named for Keyed<M>
-where
-    M::State: Ord,
-{
+impl<M: Named> Named for Keyed<M> {
     fn operation(&self, name: &str, argument: &Value) -> Result<Self::Input, String> {
         match argument.as_pair() {
             Some((key, argument)) => Ok(At { key: key.clone(), op: self.0.operation(name, argument)? }),
