@@ -63,17 +63,18 @@ impl Engine {
         }
     }
 
-    /// Whether the execution must be repeated: a thread accessed memory of another whose own accesses were not recorded, or
-    /// threads were left whose stacks were not cleared before.
+    /// Whether the execution must be repeated: a thread accessed memory of another whose own accesses were not recorded, threads
+    /// were left whose stacks were not cleared before, or clocks were not kept that may order two accesses.
     pub(crate) fn must_be_repeated(&mut self) -> bool {
         let detector = self.exploration.detector.as_mut();
         let found_sharing = detector.is_some_and(|detector| std::mem::take(&mut detector.has_found_sharing));
         let left_threads = std::mem::take(&mut self.exploration.left_threads_first);
-        if found_sharing || left_threads {
-            // Checkpoints lack the accesses, and their stacks are not clear.
+        let must_be_repeated = found_sharing || left_threads || self.lacks_clocks();
+        if must_be_repeated {
+            // Checkpoints lack the accesses or clocks, and their stacks are not clear.
             self.forget_checkpoints();
         }
-        found_sharing || left_threads
+        must_be_repeated
     }
 
     /// A plain access of the current thread.
@@ -273,10 +274,16 @@ impl Engine {
         noted.map_err(|earlier| (earlier, calls()))
     }
 
-    /// Reports a race, or returns if it is suppressed: true if the second access must be recorded once more.
+    /// Reports a race, or returns if it is suppressed, or if clocks that are not kept may order the accesses: true if the second access must
+    /// be recorded once more.
     #[cold]
     #[inline(never)]
     fn race(&mut self, earlier: Earlier, second: Access, calls: Calls) -> bool {
+        if !self.keeps_clocks() {
+            self.need_all_clocks();
+            self.repeat_at_once();
+            return false;
+        }
         if second.kind == AccessKind::Read && self.is_half_of_rmw(calls) {
             return false;
         }

@@ -101,6 +101,10 @@ pub(crate) struct Exploration {
     pub(super) resting: Option<Resting>,
     /// Whether the race detector follows the next execution.
     pub(super) follows_next: bool,
+    /// Whether all clocks are kept in the current execution.
+    pub(super) keeps_all_clocks: bool,
+    /// Whether some execution has needed more than the clocks of spawns and joins.
+    pub(super) needs_all_clocks: bool,
     /// The prefixes of executions that the race detector does not follow, and of those that it follows.
     pub(super) prefixes: [Prefixes; 2],
     /// Whether the next execution may begin at a prefix that it shares with earlier ones.
@@ -178,6 +182,8 @@ impl Exploration {
             detector: None,
             resting: None,
             follows_next: true,
+            keeps_all_clocks: false,
+            needs_all_clocks: false,
             prefixes: Default::default(),
             shares_prefix_next: false,
             suppress: None,

@@ -23,6 +23,7 @@ pub(crate) mod blocking;
 mod checkpoint;
 mod choice_log;
 pub mod clock;
+mod clocks;
 mod control;
 mod debugger;
 mod exploration;
@@ -268,6 +269,7 @@ impl Engine {
     fn begin(&mut self) {
         let follows = mem::replace(&mut self.exploration.follows_next, true);
         self.follow_accesses(follows || self.exploration.trace.is_some());
+        self.begin_clocks();
         self.execution.begin(&self.initial);
         if let Some(since) = self.exploration.scripted_limit {
             // The first event beyond the limit is the first fair one.

@@ -60,10 +60,15 @@ impl EventMessage {
 }
 
 impl RaceDetector {
-    /// Updates the clocks for a new event of an execution graph.
-    pub(crate) fn follow(&mut self, id: EventId, event: Event, sync: &mut Sync) {
+    /// Updates the clocks for a new event of an execution graph: all of them, or those of spawns, joins and scopes.
+    pub(crate) fn follow(&mut self, id: EventId, event: Event, sync: &mut Sync, all: bool) {
         let (thread, order) = (event.thread, event.order);
         self.latest = Some((event, sync.now(thread)));
+        let is_fork_or_join =
+            matches!(event.access, Step::Spawn(_) | Step::Join(_) | Step::LeaveScope | Step::EndScope(_));
+        if !all && !is_fork_or_join {
+            return;
+        }
         // Blocked reads have numbers, too, and release nothing.
         let next = id as usize + 1;
         if self.messages.len() < next {

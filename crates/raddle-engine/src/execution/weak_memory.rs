@@ -6,24 +6,11 @@
 
 use super::prefixes::Prefix;
 use super::{Engine, Execution, Exploration, Outcome};
-use crate::happens_before::Model;
 use crate::happens_before::sync::Message;
 use crate::op::{Order, ThreadId};
 use crate::weak_memory::{Access, Memory};
 
 impl Engine {
-    /// Whether store histories and clocks are kept.
-    #[inline(always)]
-    pub fn keeps_clocks(&self) -> bool {
-        self.execution.memory.is_some()
-    }
-
-    /// Whether reads may be stale.
-    #[inline]
-    pub(crate) fn is_weak(&self) -> bool {
-        self.execution.memory.as_ref().is_some_and(|memory| memory.model() == Model::Rc11)
-    }
-
     /// A load of the current thread. Returns the value that it reads.
     #[inline(never)]
     pub(crate) fn load_from_history(&mut self, access: Access) -> u128 {

@@ -82,9 +82,12 @@ impl<'a> Search<'a> {
             }
         };
         if config.races {
-            // A child process cannot report shared lines, and makes one execution only.
+            // A child process cannot report shared lines or clocks that it needs, and makes one execution only.
             RaceDetector::begin_sharing(config.fork);
             engine.exploration.detector = Some(Box::default());
+            if config.fork {
+                engine.need_all_clocks();
+            }
         }
         let engine = Box::into_raw(engine);
         execution::set_engine(engine);

@@ -69,6 +69,8 @@ struct ThreadView {
     acquirable: View,
     /// The view at its last release fence, which its relaxed stores release.
     released: View,
+    /// Changes with the views, so that equal versions mean equal views.
+    version: u64,
 }
 
 /// The synchronisation state of all threads.
@@ -81,6 +83,8 @@ pub struct Sync {
     /// execution are the first `fences`.
     seen_by_fences: Vec<Clock>,
     fences: u32,
+    /// The latest version of a thread's views in any execution. Copies are changed by copying only, so that no version has two contents.
+    version: u64,
 }
 
 impl Clone for ThreadView {
@@ -90,9 +94,19 @@ impl Clone for ThreadView {
         copy
     }
 
-    /// Keeps the memory.
+    /// Keeps the memory. Most views are equal already, because executions share prefixes.
     #[inline]
     fn clone_from(&mut self, other: &ThreadView) {
+        if self.version == other.version {
+            debug_assert!(
+                self.current == other.current
+                    && self.acquirable == other.acquirable
+                    && self.released == other.released,
+                "equal versions have equal views"
+            );
+            return;
+        }
+        self.version = other.version;
         self.current.clone_from(&other.current);
         self.acquirable.clone_from(&other.acquirable);
         self.released.clone_from(&other.released);
@@ -110,7 +124,13 @@ impl Clone for Sync {
     /// Keeps the memory.
     fn clone_from(&mut self, other: &Sync) {
         (self.alive, self.fences) = (other.alive, other.fences);
-        other.threads[..other.alive].clone_into(&mut self.threads);
+        self.version = self.version.max(other.version);
+        if self.threads.len() < other.alive {
+            self.threads.resize_with(other.alive, ThreadView::default);
+        }
+        for (mine, theirs) in self.threads.iter_mut().zip(&other.threads[..other.alive]) {
+            mine.clone_from(theirs);
+        }
         other.seen_by_fences[..other.fences as usize].clone_into(&mut self.seen_by_fences);
     }
 }
@@ -140,14 +160,14 @@ impl Sync {
         while self.alive <= usize::from(child) {
             self.new_thread();
         }
-        let [parent_view, child_view] = self.two(parent, child);
+        let [child_view, parent_view] = self.changed_and_other(child, parent);
         child_view.current.include(&parent_view.current);
         self.tick(parent);
     }
 
     /// A thread joins another.
     pub fn join(&mut self, joiner: ThreadId, joined: ThreadId) {
-        let [joiner, joined] = self.two(joiner, joined);
+        let [joiner, joined] = self.changed_and_other(joiner, joined);
         joiner.current.include(&joined.current);
     }
 
@@ -189,7 +209,7 @@ impl Sync {
         for other in (0..self.alive as ThreadId).filter(|&other| other != thread) {
             // No thread's view knows more of a thread's events than its own.
             let (now, fences) = (self.now(other), self.view(other).fences);
-            let view = &mut self.threads[usize::from(thread)].current;
+            let view = &mut self.changed(thread).current;
             view.clock.set(other, now);
             view.fences = view.fences.max(fences);
             self.tick(other);
@@ -229,7 +249,7 @@ impl Sync {
     /// The three views of a thread.
     #[inline]
     fn views(&mut self, thread: ThreadId) -> ThreadViews<'_, View> {
-        let ThreadView { current, acquirable, released } = &mut self.threads[usize::from(thread)];
+        let ThreadView { current, acquirable, released, .. } = self.changed(thread);
         ThreadViews { current, acquirable, released }
     }
 
@@ -244,7 +264,7 @@ impl Sync {
     #[inline]
     fn tick(&mut self, thread: ThreadId) {
         let next = self.now(thread) + 1;
-        self.threads[usize::from(thread)].current.clock.set(thread, next);
+        self.changed(thread).current.clock.set(thread, next);
     }
 
     fn seen_by(&self, fences: u32) -> Option<&Clock> {
@@ -257,6 +277,7 @@ impl Sync {
         if number == self.seen_by_fences.len() {
             self.seen_by_fences.push(Clock::default());
         }
+        self.changed(thread);
         let (before, this) = self.seen_by_fences.split_at_mut(number);
         let view = &mut self.threads[usize::from(thread)].current;
         this[0].clone_from(&view.clock);
@@ -272,15 +293,26 @@ impl Sync {
             self.threads.push(ThreadView::default());
         }
         self.alive += 1;
-        let thread = &mut self.threads[id];
+        let thread = self.changed(id as ThreadId);
         thread.current.clear();
         thread.acquirable.clear();
         thread.released.clear();
         thread.current.clock.set(id as ThreadId, FIRST);
     }
 
-    fn two(&mut self, first: ThreadId, second: ThreadId) -> [&mut ThreadView; 2] {
-        let indices: [usize; 2] = [first.into(), second.into()];
+    /// The views of a thread, which are about to change.
+    #[inline]
+    fn changed(&mut self, thread: ThreadId) -> &mut ThreadView {
+        self.version += 1;
+        let views = &mut self.threads[usize::from(thread)];
+        views.version = self.version;
+        views
+    }
+
+    /// The views of a thread, which are about to change, and those of another.
+    fn changed_and_other(&mut self, thread: ThreadId, other: ThreadId) -> [&mut ThreadView; 2] {
+        self.changed(thread);
+        let indices: [usize; 2] = [thread.into(), other.into()];
         self.threads.get_disjoint_mut(indices).expect("two threads that were made")
     }
 }

@@ -19,6 +19,12 @@ impl ModelChecker {
         more
     }
 
+    /// Lets the next execution follow the current graph once more, from the beginning.
+    pub(crate) fn repeat_graph(&mut self) {
+        self.discard_checkpoints();
+        self.repeat = true;
+    }
+
     /// Whether the driver paused when [`ModelChecker::begin`] last returned false: there may be more executions.
     pub(crate) fn take_paused(&mut self) -> bool {
         std::mem::take(&mut self.paused)

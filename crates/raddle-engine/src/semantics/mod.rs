@@ -213,6 +213,9 @@ pub(crate) trait Semantics {
 
     /// Discards checkpoints, because threads turned out to share memory whose accesses were not recorded.
     fn forget_checkpoints(engine: &mut Engine);
+
+    /// Ends the execution, which must be repeated, so that it is repeated next. Returns if only whole executions can be repeated.
+    fn repeat_at_once(engine: &mut Engine);
 }
 
 /// Calls an operation of the exploration's semantics.
@@ -318,7 +321,7 @@ impl Engine {
     /// Whether frees must be reported to the engine.
     #[inline(always)]
     pub(crate) fn tracks_frees(&self) -> bool {
-        self.keeps_clocks() || self.exploration.trace.is_some() || dispatch!(self, tracks_frees())
+        self.execution.memory.is_some() || self.exploration.trace.is_some() || dispatch!(self, tracks_frees())
     }
 
     pub(crate) fn free(&mut self, memory: &Range<usize>) {
@@ -327,5 +330,9 @@ impl Engine {
 
     pub(crate) fn forget_checkpoints(&mut self) {
         dispatch!(self, forget_checkpoints())
+    }
+
+    pub(crate) fn repeat_at_once(&mut self) {
+        dispatch!(self, repeat_at_once())
     }
 }

@@ -46,7 +46,9 @@ pub(crate) struct Snapshot {
     last_accesses: Vec<u32>,
     calls: Vec<Calls>,
     overflow: Vec<Vec<RecordedAccess>>,
-    cells: Vec<(usize, ShadowCell)>,
+    /// The cells with accesses, and their addresses.
+    cells: Vec<ShadowCell>,
+    addresses: Vec<usize>,
 }
 
 /// An epoch: a thread and its time.
@@ -96,9 +98,10 @@ impl Races {
         snapshot.last_accesses.clone_from(last_accesses);
         snapshot.calls.clone_from(calls);
         snapshot.overflow.clone_from(overflow);
+        snapshot.addresses.clone_from(used);
         snapshot.cells.clear();
         // SAFETY: cells stay where they are as long as the shadow.
-        snapshot.cells.extend(used.iter().map(|&at| (at, unsafe { *shadow.cell(at) })));
+        snapshot.cells.extend(used.iter().map(|&at| unsafe { *shadow.cell(at) }));
     }
 
     /// Begins an execution with the accesses of a snapshot.
@@ -118,12 +121,14 @@ impl Races {
                     .collect(),
             );
         }
-        for &(at, cell) in &snapshot.cells {
+        self.used.extend_from_slice(&snapshot.addresses);
+        for (&at, cell) in snapshot.addresses.iter().zip(&snapshot.cells) {
             let accesses = cell.accesses.map(|access| access.rebased(rebased));
             let overflow_of = if cell.overflow_of == old + 1 { new + 1 } else { 0 };
             // SAFETY: as above.
-            unsafe { *self.shadow.cell(at) = ShadowCell { accesses, overflow_of, used_in: new + 1, ..cell } };
-            self.used.push(at);
+            unsafe {
+                *self.shadow.cell(at) = ShadowCell { accesses, overflow_of, used_in: new + 1, ..*cell }
+            };
         }
     }
 

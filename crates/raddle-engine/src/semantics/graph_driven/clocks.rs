@@ -10,12 +10,13 @@ use crate::op::Caller;
 impl Engine {
     /// Updates the clocks for an event that the current thread has added to the graph.
     pub(super) fn follow_clocks(&mut self, id: EventId) {
+        let all = self.keeps_clocks();
         let Exploration { detector: Some(detector), checker: Some(checker), .. } = &mut self.exploration
         else {
             return;
         };
         if let Some(memory) = &mut self.execution.memory {
-            detector.follow(id, *checker.event(id), &mut memory.sync);
+            detector.follow(id, *checker.event(id), &mut memory.sync, all);
         }
     }
 

@@ -338,6 +338,11 @@ impl Semantics for GraphDriven {
     fn forget_checkpoints(engine: &mut Engine) {
         engine.checker().discard_checkpoints();
     }
+
+    fn repeat_at_once(engine: &mut Engine) {
+        engine.checker().repeat_graph();
+        engine.stop(Outcome::Discarded(Discarded::Repeat));
+    }
 }
 
 /// Takes the step of a fence. Under sequential consistency a fence orders nothing, and is no event.

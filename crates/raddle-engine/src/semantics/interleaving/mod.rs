@@ -300,6 +300,8 @@ impl Semantics for Interleaving {
     fn forget_checkpoints(engine: &mut Engine) {
         engine.forget_prefixes();
     }
+
+    fn repeat_at_once(_: &mut Engine) {}
 }
 
 /// Whether the access is no scheduling point. `Arc::get_mut` locks a count by the highest value, and `Arc::downgrade`
