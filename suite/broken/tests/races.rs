@@ -338,6 +338,78 @@ mod data_race {
             assert!(report.complete);
         }
     }
+
+    /// Clocks of atomic accesses are not kept before some execution needs them.
+    #[test]
+    fn that_only_some_execution_shows_is_found_by_the_exhaustive_search() {
+        /// Threads share nothing but counters, until one of them has seen the other at work.
+        fn race_or_handoff(publish: std::sync::atomic::Ordering) {
+            let shared = Arc::new((Shared::<u64>::default(), [(); 3].map(|()| AtomicUsize::new(0))));
+            let other = Arc::clone(&shared);
+            let writer = thread::spawn(move || {
+                let (data, [first, second, done]) = &*other;
+                (1..4).for_each(|count| first.store(count, SeqCst));
+                if second.load(SeqCst) == 2 {
+                    data.set(7);
+                    done.store(1, publish);
+                }
+            });
+            let (data, [first, second, done]) = &*shared;
+            second.store(1, SeqCst);
+            if first.load(SeqCst) == 2 {
+                second.store(2, SeqCst);
+                if done.load(Acquire) == 1 {
+                    assert_eq!(data.get(), 7);
+                }
+            }
+            writer.join().unwrap();
+        }
+        for memory in [Memory::Sc, Memory::Rc11] {
+            let exhaustive = Explorer::new().strategy(Strategy::Exhaustive).memory(memory);
+            let failure = exhaustive.clone().try_run(|| race_or_handoff(Relaxed));
+            let failure = failure.expect_err("nothing orders the two");
+            assert_eq!(failure.kind, Kind::DataRace, "{}", failure.message);
+            assert!(failure.found_by.execution > 0, "other executions come first");
+            check(&failure, [WRITE, READ], "race_or_handoff");
+            let [with, without] = [true, false].map(|races| {
+                let report = exhaustive.clone().races(races).run(|| race_or_handoff(Release));
+                assert!(report.complete);
+                report.executions
+            });
+            assert_eq!(with, without, "{memory:?}: executions with the detector and without");
+        }
+        let random = [Strategy::Random];
+        let program = || race_or_handoff(Relaxed);
+        finds_with(&Explorer::new().executions(10_000), &random, Kind::DataRace, program, |failure| {
+            check(failure, [WRITE, READ], "race_or_handoff");
+        });
+    }
+
+    /// The loop goes round once before it is known to be a spinloop, and never again.
+    #[test]
+    fn in_the_round_of_a_spinloop_is_found_by_the_exhaustive_search() {
+        fn wait(written: bool) {
+            let (data, flag) = (Shared::<u64>::default(), AtomicBool::new(false));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !flag.load(Acquire) {
+                        if written {
+                            data.set(1);
+                        }
+                    }
+                });
+                let _ = data.get();
+                flag.store(true, Release);
+            });
+        }
+        for memory in [Memory::Sc, Memory::Rc11] {
+            let exhaustive = Explorer::new().strategy(Strategy::Exhaustive).memory(memory);
+            let failure = exhaustive.clone().try_run(|| wait(true)).expect_err("nothing orders the two");
+            assert_eq!(failure.kind, Kind::DataRace, "{}", failure.message);
+            check(&failure, [WRITE, READ], "wait");
+            assert!(exhaustive.run(|| wait(false)).complete);
+        }
+    }
 }
 
 /// Failures that one in about two thousand executions shows. Most are beyond the executions that the race detector follows from the first
