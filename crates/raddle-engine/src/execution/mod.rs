@@ -23,7 +23,6 @@ pub(crate) mod blocking;
 mod checkpoint;
 mod choice_log;
 pub mod clock;
-mod clocks;
 mod control;
 mod debugger;
 mod exploration;
@@ -38,6 +37,7 @@ mod recording;
 mod scheduler;
 pub(crate) mod sites;
 mod state;
+mod vector_clocks;
 mod verdict;
 mod weak_memory;
 

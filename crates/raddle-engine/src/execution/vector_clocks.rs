@@ -1,4 +1,4 @@
-//! The clocks of an execution: those of spawns and joins at first, and all when these do not suffice.
+//! The vector clocks of an execution: those of spawns and joins at first, and all when these do not suffice.
 //!
 //! Most clocks are kept for the race detector alone, at every atomic access. Many programs need few of them: threads share atomics, and
 //! whatever else they access is ordered by spawns and joins. Therefore a search begins with the clocks of these, and of scopes. An access that
