@@ -246,12 +246,12 @@ impl Engine {
         }
     }
 
-    /// A hash of all memory that the execution can change besides the stacks of its threads.
+    /// A hash of all memory that the execution can change besides the stacks of its threads. A change of memory is a difference of hashes.
     pub(crate) fn memory_hash(&self) -> u64 {
-        let pages = self.exploration.pages.as_ref();
-        let memory = live_blocks(self.execution.alive).chain(pages.into_iter().flat_map(Pages::changed));
-        let borrowed = self.exploration.borrowed.hash_of_changes();
-        memory.map(words::hash_memory).fold(borrowed, u64::wrapping_add)
+        let blocks = live_blocks(self.execution.alive).map(words::hash_memory);
+        let statics = self.exploration.pages.as_ref().map_or(0, Pages::hash_of_changes);
+        let locals = self.exploration.borrowed.hash_of_changes();
+        blocks.fold(locals.wrapping_add(statics), u64::wrapping_add)
     }
 }
 

@@ -34,26 +34,10 @@ impl Borrowed {
         self.memory.clone()
     }
 
-    /// A hash of the memory: the sum of what each word that differs from the copy adds to [`words::hash_memory`], so that a change is a
-    /// difference.
+    /// The hash of the changes since the copy.
     pub(crate) fn hash_of_changes(&self) -> u64 {
-        const LINE: usize = 64;
-        let start = self.memory.start;
-        let (whole, mut hash) = (self.memory.len() & !7, 0u64);
-        for at in (0..whole).step_by(LINE) {
-            let len = LINE.min(whole - at);
-            // SAFETY: the frames there wait for the exploration to return; no code under test runs now.
-            let now = unsafe { std::slice::from_raw_parts((start + at) as *const u8, len) };
-            let before = &self.copy[at..at + len];
-            if now != before {
-                for (word, (now, before)) in now.chunks(8).zip(before.chunks(8)).enumerate() {
-                    let value = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
-                    let hash_of = |bytes| words::hash_word(start + at + 8 * word, value(bytes));
-                    hash = hash.wrapping_add(hash_of(now)).wrapping_sub(hash_of(before));
-                }
-            }
-        }
-        hash
+        // SAFETY: the frames there wait for the exploration to return; no code under test runs now.
+        unsafe { words::hash_of_changes(self.memory.clone(), self.copy.as_ptr().addr()) }
     }
 
     /// Adds the changes since the copy to an image.
@@ -68,30 +52,5 @@ impl Borrowed {
         unsafe {
             std::ptr::copy_nonoverlapping(self.copy.as_ptr(), self.memory.start as *mut u8, self.copy.len());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hash_of_changes_differs_as_that_of_all_memory_does() {
-        let mut memory = [7u64; 21];
-        let start = memory.as_ptr().addr();
-        let range = start..start + size_of_val(&memory);
-        // SAFETY: a live array.
-        let copy = unsafe { std::slice::from_raw_parts(start as *const u8, range.len()) }.into();
-        let borrowed = Borrowed { memory: range.clone(), copy };
-        assert_eq!(borrowed.hash_of_changes(), 0);
-        let before = words::hash_memory(range.clone());
-        for changed in [0, 9, 20] {
-            memory[changed] = 8;
-            std::hint::black_box(&mut memory);
-            assert_eq!(borrowed.hash_of_changes(), words::hash_memory(range.clone()).wrapping_sub(before));
-        }
-        memory.fill(7);
-        std::hint::black_box(&mut memory);
-        assert_eq!(borrowed.hash_of_changes(), 0);
     }
 }

@@ -17,6 +17,7 @@ use super::heap;
 use super::image::Image;
 use crate::platform::elf::{self, Segment};
 use crate::platform::sys::{self, PAGE};
+use crate::platform::words;
 
 /// The protected pages and the copies of those that were written.
 #[derive(Debug, Default)]
@@ -115,6 +116,13 @@ impl Pages {
     pub(crate) fn add_changes(&self, image: &mut Image) {
         // SAFETY: both pages are mapped; no code under test runs now.
         self.dirty().for_each(|(page, copy)| unsafe { image.add_changes(page, copy) });
+    }
+
+    /// The hash of the changes since the beginning of the exploration.
+    pub(crate) fn hash_of_changes(&self) -> u64 {
+        // SAFETY: both pages are mapped; no code under test runs now.
+        let changes = self.dirty().map(|(page, copy)| unsafe { words::hash_of_changes(page, copy) });
+        changes.fold(0, u64::wrapping_add)
     }
 
     /// Writes back every page that was written since the exploration began.
