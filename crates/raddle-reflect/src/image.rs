@@ -79,6 +79,11 @@ impl Image {
         read(&self.file, self.length, section.offset.saturating_add(from as u64), length).unwrap_or_default()
     }
 
+    /// A section, piece by piece.
+    pub(crate) fn pieces(&self, name: &str, length: usize) -> impl Iterator<Item = Vec<u8>> {
+        (0..).map(move |index| self.part(name, index * length, length)).take_while(|piece| !piece.is_empty())
+    }
+
     /// The bytes that the program has at an address before it runs.
     pub(crate) fn at<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         let end = address.checked_add(N as u64)?;

@@ -127,7 +127,7 @@ impl Program {
             Call::ByTable(slot) => self.in_table(slot)?,
             Call::ThroughPointer => return Some(Site::User),
         };
-        let name = self.symbols().name(self.symbols().function(target)?);
+        let name = &self.symbols().function(target)?.name(&self.image);
         if name.starts_with("__tsan_") {
             return None;
         }
@@ -152,17 +152,15 @@ impl Program {
 
     /// The address of a static, by a part of its linkage name.
     pub fn static_address(&self, part_of_name: &str) -> Option<u64> {
-        let symbols = self.symbols();
-        Some(symbols.object_named(part_of_name)?.address + self.bias)
+        Some(Symbols::find_object(&self.image, part_of_name)? + self.bias)
     }
 
     /// The static at an address: `my_crate::QUEUE`, `my_crate::STATE.ready`, `my_crate::TABLE[2]`, or
     /// `my_crate::BYTES+8` where its type does not tell.
     pub fn static_name(&self, address: u64) -> Option<String> {
         let address = address.checked_sub(self.bias)?;
-        let symbols = self.symbols();
-        let symbol = symbols.object(address)?;
-        let name = names::demangle(symbols.name(symbol));
+        let symbol = self.symbols().object(address)?;
+        let name = names::demangle(&symbol.name(&self.image));
         let offset = address - symbol.address;
         let path = match self.static_path(symbol.address, offset) {
             Some(path) => path,
@@ -273,7 +271,7 @@ impl Program {
 
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
         let symbol = self.symbols().function(address)?;
-        let path = names::demangle(self.symbols().name(symbol));
+        let path = names::demangle(&symbol.name(&self.image));
         // Code without debug information is the system's, or as foreign.
         Some(Frame {
             function: names::shorten(&path),
@@ -308,10 +306,9 @@ impl Program {
     /// The static that contains an address: its name, address and type.
     pub(crate) fn static_at(&self, address: u64) -> Option<(String, u64, Entity)> {
         let address = address.checked_sub(self.bias)?;
-        let symbols = self.symbols();
-        let symbol = symbols.object(address)?;
+        let symbol = self.symbols().object(address)?;
         let of = self.static_type(symbol.address)?;
-        Some((names::demangle(symbols.name(symbol)), symbol.address + self.bias, of))
+        Some((names::demangle(&symbol.name(&self.image)), symbol.address + self.bias, of))
     }
 
     /// Whether a unit belongs to a dependency that cargo has fetched.

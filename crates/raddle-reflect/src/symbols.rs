@@ -1,42 +1,61 @@
 //! The symbol table: names of functions without debug information, and of statics.
+//!
+//! The names of a program take megabytes, most of which nobody asks for: they stay in the file.
 
-use crate::image::{Image, text_at, u16_at, u32_at, u64_at};
+use crate::image::{Image, u16_at, u32_at, u64_at};
 
 pub(crate) struct Symbols {
     /// By address.
     functions: Vec<Symbol>,
     /// By address.
     objects: Vec<Symbol>,
-    names: Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Symbol {
     pub(crate) address: u64,
     pub(crate) size: u64,
+    /// The position in the table of names.
     name: u32,
 }
 
+/// The kind of a symbol that counts: one that is defined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object,
+    Function,
+}
+
+const SYMBOLS: &str = ".symtab";
+const NAMES: &str = ".strtab";
+
+/// The size of an entry of the table, and of the pieces in which the table is read.
+const ENTRY: usize = 24;
+const PIECE: usize = ENTRY << 11;
+
 impl Symbols {
     pub(crate) fn read(image: &Image) -> Symbols {
-        let (mut functions, mut objects) = (Vec::new(), Vec::new());
-        for entry in image.section(".symtab").chunks_exact(24) {
-            let symbol =
-                Symbol { address: u64_at(entry, 8), size: u64_at(entry, 16), name: u32_at(entry, 0) };
-            let defined = u16_at(entry, 6) != 0 && symbol.address != 0;
-            match entry[4] & 0xf {
-                1 if defined && symbol.size > 0 => objects.push(symbol),
-                2 if defined => functions.push(symbol),
-                _ => {}
-            }
-        }
+        let mut counts = [0; 2];
+        each(image, |kind, _| counts[kind as usize] += 1);
+        let [mut objects, mut functions] = counts.map(Vec::with_capacity);
+        each(image, |kind, symbol| match kind {
+            Kind::Object => objects.push(symbol),
+            Kind::Function => functions.push(symbol),
+        });
         functions.sort_unstable_by_key(|s| s.address);
         objects.sort_unstable_by_key(|s| s.address);
-        Symbols { functions, objects, names: image.section(".strtab") }
+        Symbols { functions, objects }
     }
 
-    pub(crate) fn name(&self, symbol: Symbol) -> &str {
-        text_at(&self.names, symbol.name as usize)
+    /// The address of an object whose name contains a text. There are few objects, so each name is read.
+    pub(crate) fn find_object(image: &Image, text: &str) -> Option<u64> {
+        let mut found = None;
+        each(image, |kind, symbol| {
+            if kind == Kind::Object && found.is_none() && symbol.name(image).contains(text) {
+                found = Some(symbol.address);
+            }
+        });
+        found
     }
 
     /// The function at an address; one without a size reaches to the next.
@@ -45,12 +64,30 @@ impl Symbols {
             .or_else(|| containing(&self.functions, address, |s| if s.size == 0 { 4096 } else { s.size }))
     }
 
-    pub(crate) fn object_named(&self, part: &str) -> Option<Symbol> {
-        self.objects.iter().copied().find(|&symbol| self.name(symbol).contains(part))
-    }
-
     pub(crate) fn object(&self, address: u64) -> Option<Symbol> {
         containing(&self.objects, address, |s| s.size)
+    }
+}
+
+impl Symbol {
+    pub(crate) fn name(self, image: &Image) -> String {
+        image.text(NAMES, self.name as usize).unwrap_or_default()
+    }
+}
+
+/// Visits the defined objects and functions, in the order of the table.
+fn each(image: &Image, mut visit: impl FnMut(Kind, Symbol)) {
+    for piece in image.pieces(SYMBOLS, PIECE) {
+        for entry in piece.chunks_exact(ENTRY) {
+            let symbol =
+                Symbol { address: u64_at(entry, 8), size: u64_at(entry, 16), name: u32_at(entry, 0) };
+            let defined = u16_at(entry, 6) != 0 && symbol.address != 0;
+            match entry[4] & 0xf {
+                1 if defined && symbol.size > 0 => visit(Kind::Object, symbol),
+                2 if defined => visit(Kind::Function, symbol),
+                _ => {}
+            }
+        }
     }
 }
 
