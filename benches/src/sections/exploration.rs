@@ -3,11 +3,11 @@
 use crate::cell::{Bench, Side, Values, command};
 use crate::table::{self, Table, count, mib, ns, times};
 
-const PROGRAMS: [&str; 7] =
+pub(super) const PROGRAMS: [&str; 7] =
     ["racy 2x4", "treiber 3x1", "msqueue 2x2", "mutex 3x2", "ainc 4", "readers 8", "segqueue 2x2"];
 
 /// Only Raddle can run it.
-const ONLY_RADDLE: &str = "segqueue 2x2";
+pub(super) const ONLY_RADDLE: &str = "segqueue 2x2";
 
 const RADDLE: [&str; 4] = ["random", "pct:3", "pos", "bounded"];
 const SHUTTLE: [&str; 3] = ["random", "pct:3", "dfs"];

@@ -5,6 +5,7 @@ mod declarative;
 mod exhaustive;
 mod exploration;
 mod memory;
+mod miri;
 mod passive;
 mod report;
 mod stress;
@@ -18,6 +19,7 @@ type Print = fn(&Bench);
 /// The parts, by name.
 pub(crate) const ALL: &[(&str, Print)] = &[
     ("exploration", exploration::print),
+    ("miri", miri::print),
     ("exhaustive", exhaustive::print),
     ("parts", cost::print_parts),
     ("events", cost::print_events),
