@@ -33,6 +33,11 @@ impl EndedExecution<'_> {
         }
     }
 
+    /// Whether the execution counts: it is no repetition of another, and it is not discarded.
+    pub fn counts(&self) -> bool {
+        self.engine.exploration.scripted_limit.is_none() && !matches!(self.outcome, Outcome::Discarded(_))
+    }
+
     /// The choices that make the execution again.
     pub fn schedule(&self) -> Schedule {
         self.engine.choices()
