@@ -21,6 +21,12 @@ pub fn explorer(model: Model) -> Explorer {
 /// If the search ends before it is complete, or by a failure.
 #[track_caller]
 pub fn explored(model: Model, build: impl Fn() -> Test) -> Executions {
+    explored_once_compiled(model, &build)
+}
+
+/// [`explored`], compiled once for all tests.
+#[track_caller]
+fn explored_once_compiled(model: Model, build: &dyn Fn() -> Test) -> Executions {
     let report = explorer(model).run(|| Real::run(build()));
     assert!(report.complete, "{model:?}: the search is not complete after {} executions", report.executions);
     Executions { complete: report.executions, blocked: report.blocked, outcomes: report.outcomes }

@@ -42,8 +42,9 @@ fn as_many_executions_as_other_tools_find() {
 fn agrees_with_interleavings<T: Ord + Clone + std::fmt::Debug>(body: impl Fn() -> T) {
     for most in 0..3 {
         let bounded = Strategy::Bounded(most);
-        let interleavings = Explorer::new().strategy(bounded).executions(u64::MAX).run(&body);
-        let executions = explorer(Model::Sc).preemptions(most).run(&body);
+        let interleavings =
+            Explorer::new().strategy(bounded).executions(u64::MAX).run(&body as &dyn Fn() -> T);
+        let executions = explorer(Model::Sc).preemptions(most).run(&body as &dyn Fn() -> T);
         assert!(executions.exhausted);
         assert!(executions.executions <= interleavings.executions);
         assert_eq!(

@@ -22,7 +22,7 @@ fn figures<T: Ord + Clone>(
     workers: usize,
     body: impl Fn() -> T,
 ) -> (u64, u64, BTreeMap<T, u64>) {
-    let report = explorer(model).workers(workers).run(body);
+    let report = explorer(model).workers(workers).run(&body as &dyn Fn() -> T);
     assert!(report.complete, "{model:?}, {workers} workers: not complete after {}", report.executions);
     assert_eq!(report.outcomes.values().sum::<u64>(), report.executions);
     (report.executions, report.blocked, report.outcomes)

@@ -47,7 +47,7 @@ fn all_with<T: Ord + Clone>(
     body: impl Fn() -> T,
 ) -> [(u64, BTreeSet<T>); 2] {
     Model::ALL.map(|model| {
-        let report = options(explorer(model)).run(&body);
+        let report = options(explorer(model)).run(&body as &dyn Fn() -> T);
         assert!(report.complete, "{model:?}: not complete after {} executions", report.executions);
         let outcomes: BTreeSet<T> = report.outcomes.keys().cloned().collect();
         assert_eq!(

@@ -20,7 +20,7 @@ use raddle::Allocation;
 #[track_caller]
 fn outcomes<T: Ord + Clone + Debug>(model: Model, body: impl Fn() -> T) -> BTreeMap<T, u64> {
     let [one, other] = [Allocation::Quarantine, Allocation::Reuse].map(|allocation| {
-        let report = explorer(model).allocation(allocation).run(&body);
+        let report = explorer(model).allocation(allocation).run(&body as &dyn Fn() -> T);
         assert!(report.exhausted, "{model:?}, {allocation:?}: not exhausted after {}", report.executions);
         let by_default = |left_out: &&str| left_out.contains("wake-ups") || left_out.starts_with("spurious");
         assert!(report.left_out.iter().all(by_default), "{:?}", report.left_out);

@@ -11,7 +11,7 @@ use raddle::Report;
 
 #[track_caller]
 fn explore<T: Ord + Clone>(model: Model, body: impl Fn() -> T) -> Report<T> {
-    let report = explorer(model).allow_one_thread(true).run(body);
+    let report = explorer(model).allow_one_thread(true).run(&body as &dyn Fn() -> T);
     assert!(report.complete, "{model:?}: not complete after {}", report.executions);
     report
 }

@@ -14,7 +14,7 @@ use litmus::check::explorer;
 #[track_caller]
 fn counts(executions: u64, body: impl Fn()) {
     for model in Model::ALL {
-        let report = explorer(model).run(&body);
+        let report = explorer(model).run(&body as &dyn Fn());
         assert!(report.complete, "{model:?}: not complete after {} executions", report.executions);
         assert_eq!(report.executions, executions, "{model:?}");
     }
@@ -24,7 +24,7 @@ fn counts(executions: u64, body: impl Fn()) {
 #[track_caller]
 fn is_ordered(body: impl Fn()) {
     for model in Model::ALL {
-        let report = explorer(model).run(&body);
+        let report = explorer(model).run(&body as &dyn Fn());
         assert!(report.exhausted, "{model:?}: not exhausted after {} executions", report.executions);
         let may_be = |left_out: &&str| {
             ["spurious wake-ups", "timeouts", "other times"].iter().any(|&begin| left_out.starts_with(begin))
@@ -37,7 +37,7 @@ fn is_ordered(body: impl Fn()) {
 #[track_caller]
 fn is_ordered_though_it_yields(body: impl Fn()) {
     for model in Model::ALL {
-        let report = explorer(model).run(&body);
+        let report = explorer(model).run(&body as &dyn Fn());
         assert!(report.executions > 1, "{model:?}");
     }
 }

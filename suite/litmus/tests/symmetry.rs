@@ -34,7 +34,7 @@ fn run<T: Ord + Send>(
 #[track_caller]
 fn compare<T: Ord + Clone + std::fmt::Debug>(model: Model, program: impl Fn(bool) -> T) -> (u64, u64) {
     let explore = |alike| {
-        let report = explorer(model).run(|| program(alike));
+        let report = explorer(model).run(&(|| program(alike)) as &dyn Fn() -> T);
         assert!(report.exhausted);
         (report.executions, report.outcomes.into_keys().collect::<BTreeSet<T>>())
     };

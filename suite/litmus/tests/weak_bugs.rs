@@ -13,8 +13,8 @@ use raddle_report::{Style, render_why};
 /// The code is broken, but only under weak memory. The snapshot of this name says why.
 #[track_caller]
 fn breaks(name: &str, body: impl Fn()) {
-    assert!(explorer(Model::Sc).run(&body).complete);
-    match explorer(Model::Rc11).try_run(&body) {
+    assert!(explorer(Model::Sc).run(&body as &dyn Fn()).complete);
+    match explorer(Model::Rc11).try_run(&body as &dyn Fn()) {
         Ok(report) => panic!("no failure in {} executions under RC11", report.executions),
         Err(failure) => {
             assert_eq!(failure.kind, Kind::Panic, "{}", failure.message);
@@ -30,7 +30,7 @@ fn breaks(name: &str, body: impl Fn()) {
 #[track_caller]
 fn is_correct(body: impl Fn()) {
     for model in Model::ALL {
-        let report = explorer(model).run(&body);
+        let report = explorer(model).run(&body as &dyn Fn());
         assert!(report.complete, "{model:?}: not complete after {} executions", report.executions);
         assert!(report.executions > 1, "{model:?}: nothing to choose");
     }

@@ -60,6 +60,11 @@ pub fn executions(model: Model, build: impl Fn() -> Test) -> Executions {
 /// # Panics
 /// As [`executions`].
 pub fn executions_by(method: Method, build: impl Fn() -> Test) -> Executions {
+    enumerate(method, &build)
+}
+
+/// [`executions_by`], compiled once for all tests.
+fn enumerate(method: Method, build: &dyn Fn() -> Test) -> Executions {
     let (test, initial) = threads::build(build);
     let found = Executions::default();
     let mut enumeration = Enumeration { method, test, initial, found, seen: HashSet::new() };
