@@ -1,4 +1,5 @@
-//! Random programs: Raddle makes exactly the executions that the axioms allow. `PROPTEST_CASES` makes more than the usual.
+//! Random programs: Raddle makes exactly the executions that the axioms allow. `PROPTEST_CASES` says how many programs;
+//! `cargo xtask test --all` has twice as many as usual.
 
 use litmus::check::{compare_outcomes, compare_program};
 use litmus::oracle::{Abstract, executions};
@@ -10,12 +11,17 @@ use raddle::{Explorer, Strategy};
 /// So many programs, unless the environment says otherwise.
 fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    ProptestConfig { cases: if asked { config.cases } else { usual }, ..config }
+    let is_set = |name| std::env::var_os(name).is_some();
+    let cases = match (is_set("PROPTEST_CASES"), is_set("RADDLE_SLOW_TESTS")) {
+        (true, _) => config.cases,
+        (false, true) => 2 * usual,
+        (false, false) => usual,
+    };
+    ProptestConfig { cases, ..config }
 }
 
 proptest! {
-    #![proptest_config(cases(2000))]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn random_programs_of_two_threads(program in programs(2, 5)) {
@@ -40,7 +46,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn no_outcome_of_a_loop_is_lost(program in looping_programs(3)) {
