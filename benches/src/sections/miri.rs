@@ -27,13 +27,7 @@ pub(crate) fn print(bench: &Bench) {
         let raddle = command(Side::Engine, &["explore", program, "random"], bench.seconds);
         let raddle = bench.medians(&[raddle], |values| values.rate("executions"));
         let raddle = raddle[0].as_ref().and_then(|values| values.rate("executions"));
-        // The first run also compiles.
-        let _ = seconds(toolchain, program, 1);
-        let miri = || {
-            let more = seconds(toolchain, program, SEEDS + 1)? - seconds(toolchain, program, 1)?;
-            Some(f64::from(SEEDS) / more.max(f64::MIN_POSITIVE))
-        };
-        let miri = miri();
+        let miri = executions_per_second(toolchain, program);
         let rate = miri.map_or_else(none, |miri| format!("{miri:.1}"));
         table.row(&[program.to_owned(), count(raddle), rate, times(raddle.zip(miri).map(|(a, b)| a / b))]);
     }
@@ -44,12 +38,19 @@ fn is_installed(toolchain: &[&str]) -> bool {
     version.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
+/// None if Miri does not run the program.
+fn executions_per_second(toolchain: &[&str], program: &str) -> Option<f64> {
+    // The first run also compiles.
+    seconds(toolchain, program, 1)?;
+    let more = seconds(toolchain, program, SEEDS + 1)? - seconds(toolchain, program, 1)?;
+    Some(f64::from(SEEDS) / more.max(f64::MIN_POSITIVE))
+}
+
 /// The CPU time of a program under so many seeds. None if Miri does not run it.
 fn seconds(toolchain: &[&str], program: &str, seeds: u32) -> Option<f64> {
     let before = cpu_seconds_of_children();
     let mut run = miri(toolchain, &["run", "--quiet", "--manifest-path", "benches/miri/Cargo.toml"]);
     run.args(["--target-dir", "target/benches-miri", "--", program]);
-    // All accesses are sequentially consistent; main joins all threads.
     run.env("MIRIFLAGS", format!("-Zmiri-many-seeds=0..{seeds} -Zmiri-disable-isolation"));
     let output = run.output().ok()?;
     if !output.status.success() {

@@ -35,6 +35,7 @@ const PIECE: usize = ENTRY << 11;
 
 impl Symbols {
     pub(crate) fn read(image: &Image) -> Symbols {
+        // Vectors that grow leave memory behind that nobody uses: the engine's arena gives none back.
         let mut counts = [0; 2];
         each(image, |kind, _| counts[kind as usize] += 1);
         let [mut objects, mut functions] = counts.map(Vec::with_capacity);
