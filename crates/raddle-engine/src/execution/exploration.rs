@@ -105,8 +105,8 @@ pub(crate) struct Exploration {
     pub(super) keeps_all_clocks: bool,
     /// Whether some execution has needed more than the clocks of spawns and joins.
     pub(super) needs_all_clocks: bool,
-    /// The prefixes of executions that the race detector does not follow, and of those that it follows.
-    pub(super) prefixes: [Prefixes; 2],
+    /// The prefixes of executions, by whether the race detector follows them, and whether they start threads eagerly.
+    pub(super) prefixes: [[Prefixes; 2]; 2],
     /// Whether the next execution may begin at a prefix that it shares with earlier ones.
     pub(crate) shares_prefix_next: bool,
     /// The filter of suppressed races.

@@ -161,13 +161,14 @@ impl Prefixes {
 }
 
 impl Engine {
-    /// The prefixes of executions that the race detector follows, or not, as the current one.
+    /// The prefixes of executions that the race detector follows, and that start threads, as the current one.
     pub(crate) fn prefixes(&mut self) -> &mut Prefixes {
-        &mut self.exploration.prefixes[usize::from(self.exploration.detector.is_some())]
+        let follows = self.exploration.detector.is_some();
+        &mut self.exploration.prefixes[usize::from(follows)][usize::from(self.execution.starts_eagerly)]
     }
 
     /// Removes all prefixes.
     pub(crate) fn forget_prefixes(&mut self) {
-        self.exploration.prefixes.iter_mut().for_each(Prefixes::clear);
+        self.exploration.prefixes.iter_mut().flatten().for_each(Prefixes::clear);
     }
 }

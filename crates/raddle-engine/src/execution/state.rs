@@ -26,6 +26,10 @@ in_place! {
         pub(crate) current: ThreadId,
         /// The threads that can run, in ascending order.
         pub(crate) runnable: Vec<ThreadId>,
+        /// Whether threads run to their first event when they are made. Only where executions are interleavings.
+        pub(crate) starts_eagerly: bool,
+        /// The thread that was just made, and runs next.
+        pub(crate) starting: Option<ThreadId>,
         /// Whether the current thread yields: it goes on later if others can.
         pub(crate) is_yielding: bool,
         /// The runnable threads at a scheduling point where some yield or sleep, and those of them that do neither.
@@ -92,6 +96,8 @@ impl Execution {
             alive: 0,
             current: 0,
             runnable: Vec::new(),
+            starts_eagerly: false,
+            starting: None,
             is_yielding: false,
             candidates: Vec::new(),
             active: Vec::new(),

@@ -11,6 +11,7 @@ mod random;
 mod round_robin;
 mod scripted;
 mod stale_reads;
+mod start_policy;
 mod turns;
 mod yield_policy;
 
@@ -128,6 +129,11 @@ pub trait Strategy {
     /// Whether an execution depends on its number only, so that executions can be made in any order, by several
     /// processes. Execution 0 is made first in every process.
     fn is_indexed(&self) -> bool;
+
+    /// Whether, in the execution that begins, a new thread runs to its first event at once, before anything is chosen.
+    fn starts_threads_eagerly(&self) -> bool {
+        false
+    }
 
     /// Whether all that the strategy knows of an execution is its number, the points at which threads are chosen, and the answers to its
     /// other questions. Then executions with the same first choices may begin at a checkpoint behind them.

@@ -8,6 +8,7 @@
 //! executions longer. Threads are given priorities as they first appear.
 
 use super::stale_reads::StaleReadPolicy;
+use super::start_policy::StartPolicy;
 use super::yield_policy::YieldPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
@@ -19,6 +20,7 @@ pub struct Pct {
     seed: u64,
     depth: usize,
     rng: Rng,
+    start_policy: StartPolicy,
     yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
     /// Priorities by thread; 0 is unknown. **Invariant:** those given at change points are below [`FIRST`], and those
@@ -45,6 +47,7 @@ impl Pct {
             seed,
             depth: depth.max(1),
             rng: Rng::new(seed),
+            start_policy: StartPolicy::default(),
             yield_policy: YieldPolicy::default(),
             stale_reads: StaleReadPolicy::default(),
             priorities: Vec::new(),
@@ -78,6 +81,7 @@ impl Pct {
 impl Strategy for Pct {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.start_policy.begin(&mut self.rng);
         self.yield_policy.begin();
         self.stale_reads.begin();
         self.priorities.clear();
@@ -124,6 +128,10 @@ impl Strategy for Pct {
 
     fn is_indexed(&self) -> bool {
         true
+    }
+
+    fn starts_threads_eagerly(&self) -> bool {
+        self.start_policy.is_eager
     }
 
     fn depends_on_points_alone(&self) -> bool {

@@ -5,6 +5,7 @@
 //! partial orders far more evenly than a random walk.
 
 use super::stale_reads::StaleReadPolicy;
+use super::start_policy::StartPolicy;
 use super::yield_policy::YieldPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
@@ -15,6 +16,7 @@ use crate::rng::Rng;
 pub struct Pos {
     seed: u64,
     rng: Rng,
+    start_policy: StartPolicy,
     yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
     /// Priorities of the threads' pending events; 0 is unknown.
@@ -27,6 +29,7 @@ impl Pos {
         Pos {
             seed,
             rng: Rng::new(seed),
+            start_policy: StartPolicy::default(),
             yield_policy: YieldPolicy::default(),
             stale_reads: StaleReadPolicy::default(),
             priorities: Vec::new(),
@@ -48,6 +51,7 @@ impl Pos {
 impl Strategy for Pos {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.start_policy.begin(&mut self.rng);
         self.yield_policy.begin();
         self.stale_reads.begin();
         self.priorities.clear();
@@ -76,6 +80,10 @@ impl Strategy for Pos {
 
     fn is_indexed(&self) -> bool {
         true
+    }
+
+    fn starts_threads_eagerly(&self) -> bool {
+        self.start_policy.is_eager
     }
 
     fn depends_on_points_alone(&self) -> bool {

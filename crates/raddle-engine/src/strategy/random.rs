@@ -1,6 +1,7 @@
 //! Uniform random choice among the threads that can go on.
 
 use super::stale_reads::StaleReadPolicy;
+use super::start_policy::StartPolicy;
 use super::yield_policy::YieldPolicy;
 use super::{Point, Strategy};
 use crate::op::ThreadId;
@@ -11,6 +12,7 @@ use crate::rng::Rng;
 pub struct Random {
     seed: u64,
     rng: Rng,
+    start_policy: StartPolicy,
     yield_policy: YieldPolicy,
     stale_reads: StaleReadPolicy,
 }
@@ -21,6 +23,7 @@ impl Random {
         Random {
             seed,
             rng: Rng::new(seed),
+            start_policy: StartPolicy::default(),
             yield_policy: YieldPolicy::default(),
             stale_reads: StaleReadPolicy::default(),
         }
@@ -30,6 +33,7 @@ impl Random {
 impl Strategy for Random {
     fn begin(&mut self, execution: u64) -> bool {
         self.rng = Rng::of_execution(self.seed, execution);
+        self.start_policy.begin(&mut self.rng);
         self.yield_policy.begin();
         self.stale_reads.begin();
         true
@@ -47,6 +51,10 @@ impl Strategy for Random {
 
     fn is_indexed(&self) -> bool {
         true
+    }
+
+    fn starts_threads_eagerly(&self) -> bool {
+        self.start_policy.is_eager
     }
 
     fn depends_on_points_alone(&self) -> bool {

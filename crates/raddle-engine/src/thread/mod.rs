@@ -110,6 +110,8 @@ in_place! {
         pub status: ThreadStatus,
         /// The step that the thread takes next.
         pub pending: Pending,
+        /// The thread that goes on when this one, which started eagerly, comes to its first event.
+        pub(crate) returns_to: Option<ThreadId>,
         /// The end of the last wait.
         pub wake: Wake,
         /// The name, if the program gave one.
@@ -214,6 +216,7 @@ impl Default for ThreadState {
         ThreadState {
             status: ThreadStatus::Finished,
             pending: Pending::NOTHING,
+            returns_to: None,
             wake: Wake::Woken,
             name: None,
             panicked: false,

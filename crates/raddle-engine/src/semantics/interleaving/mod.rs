@@ -4,6 +4,7 @@
 //! Every operation begins with a scheduling point, [`Engine::point`]. The order of the steps that follow is that of [`access`](mod@access).
 
 mod access;
+mod eager_start;
 mod futex;
 mod monitor;
 mod mutex;
@@ -111,6 +112,7 @@ impl Semantics for Interleaving {
         engine.synchronise_spawn(thread);
         engine.record(|| Action::Spawn { thread });
         engine.current().spin.reset();
+        engine.start_eagerly(thread);
         engine.point(Pending::NOTHING);
         thread
     }
@@ -253,6 +255,7 @@ impl Semantics for Interleaving {
     }
 
     fn begin(engine: &mut Engine, body: *mut dyn FnMut()) {
+        engine.execution.starts_eagerly = engine.exploration.strategy.starts_threads_eagerly();
         if !engine.begin_at_prefix() {
             engine.make_thread(Start::Root(body));
         }

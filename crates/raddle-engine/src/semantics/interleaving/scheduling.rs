@@ -50,6 +50,7 @@ impl Engine {
         if self.execution.fair.is_some() {
             return self.next_fairly();
         }
+        let starting = self.next_by_eager_start();
         loop {
             if !self.execution.lockers.is_empty() {
                 self.release_lockers();
@@ -69,6 +70,7 @@ impl Engine {
                 return Some(only);
             }
             let chosen = match self.execution.prefix {
+                _ if starting.is_some_and(|thread| candidates.contains(&thread)) => starting,
                 Prefix::Left => None,
                 _ => self.choose_by_prefix(some_defer),
             };
