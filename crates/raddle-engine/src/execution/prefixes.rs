@@ -27,7 +27,7 @@ const WORTH: u32 = 3;
 const MOST_NODES: usize = 64;
 
 /// Largest size of all checkpoints of a tree, in bytes.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = 1 << 18;
 
 /// The place of a choice that has no checkpoint: behind a choice that has one, or the first of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

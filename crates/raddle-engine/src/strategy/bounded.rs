@@ -9,8 +9,8 @@
 //! Round b makes the interleavings with exactly b preemptions. Within a round the nodes take turns, each yielding one
 //! random child at a time, so that the search spreads over the whole tree instead of exhausting one corner first.
 //!
-//! Memory is bounded: while the nodes take more than [`MOST_BYTES`], the children of new ones are dropped, and the search no
-//! longer claims to be exhaustive.
+//! Memory is bounded: while the nodes take more than [`MOST_BYTES`], the search goes depth-first. Then new nodes yield all of their children
+//! at once, the newest node first, whatever their preemptions.
 
 use std::collections::VecDeque;
 
@@ -37,9 +37,11 @@ pub struct Bounded {
     /// Nodes with children for this round, and for the next.
     round: VecDeque<Node>,
     next_round: VecDeque<Node>,
-    /// Memory of the nodes.
+    /// Nodes that were made while the search went depth-first, which come before all others.
+    newest: Vec<Node>,
+    /// Memory of the nodes, and the most of it that nodes of rounds may take.
     bytes: usize,
-    dropped: bool,
+    most_bytes: usize,
     begun: bool,
     /// Executions with more preemptions than `most` exist.
     cut: bool,
@@ -52,25 +54,77 @@ struct Deviation {
     to: u16,
 }
 
+/// An execution with children that were not made yet. There are many, so they are [packed](pack).
 #[derive(Debug)]
 struct Node {
-    deviations: Box<[Deviation]>,
+    /// The deviations of the execution, then its children, in random order.
+    packed: Box<[u8]>,
+    /// Where the children begin, and the next of them. **Invariant:** there is a next one.
+    children: u32,
+    next: u32,
+    /// The preemptions of each child.
     preemptions: usize,
-    /// In random order; taken from the end.
-    children: Vec<Deviation>,
 }
 
-/// The most memory that nodes may take.
-const MOST_BYTES: usize = 32 << 20;
+/// The most memory that nodes may take before the search goes depth-first: tens of thousands of executions.
+const MOST_BYTES: usize = 1 << 20;
 
 impl Node {
+    fn new(deviations: &[Deviation], children: &[Deviation], preemptions: usize) -> Node {
+        let mut packed = Vec::with_capacity(4 * (deviations.len() + children.len()));
+        deviations.iter().for_each(|&deviation| pack(deviation, &mut packed));
+        let begin = packed.len() as u32;
+        children.iter().for_each(|&child| pack(child, &mut packed));
+        Node { packed: packed.into(), children: begin, next: begin, preemptions }
+    }
+
+    /// Takes the next child: appends the deviations of the execution, and that of the child.
+    fn take_child(&mut self, deviations: &mut Vec<Deviation>) {
+        let mut known = &self.packed[..self.children as usize];
+        while !known.is_empty() {
+            deviations.push(unpack(&mut known));
+        }
+        let mut rest = &self.packed[self.next as usize..];
+        deviations.push(unpack(&mut rest));
+        self.next = (self.packed.len() - rest.len()) as u32;
+    }
+
+    fn is_done(&self) -> bool {
+        self.next as usize == self.packed.len()
+    }
+
     /// Memory of the node, with the allocator's overhead.
     fn bytes(&self) -> usize {
-        size_of::<Node>()
-            + size_of_val(&*self.deviations)
-            + self.children.capacity() * size_of::<Deviation>()
-            + 64
+        size_of::<Node>() + self.packed.len() + 32
     }
+}
+
+/// Appends a deviation: two numbers of seven bits in each byte, of which the highest bit says that more follow.
+fn pack(Deviation { choice, to }: Deviation, into: &mut Vec<u8>) {
+    for mut number in [choice, to.into()] {
+        while number >= 0x80 {
+            into.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        into.push(number as u8);
+    }
+}
+
+/// Reads a deviation off the beginning of packed ones.
+fn unpack(packed: &mut &[u8]) -> Deviation {
+    let mut number = || {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let (&byte, rest) = packed.split_first().expect("a deviation is packed whole");
+            *packed = rest;
+            number |= u32::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return number;
+            }
+            shift += 7;
+        }
+    };
+    Deviation { choice: number(), to: number() as u16 }
 }
 
 impl Bounded {
@@ -88,8 +142,9 @@ impl Bounded {
             preempting: Vec::new(),
             round: VecDeque::new(),
             next_round: VecDeque::new(),
+            newest: Vec::new(),
             bytes: 0,
-            dropped: false,
+            most_bytes: MOST_BYTES,
             begun: false,
             cut: false,
         }
@@ -116,39 +171,39 @@ impl Bounded {
         }
     }
 
-    fn next_node(&mut self) -> Option<Node> {
-        loop {
-            if let Some(node) = self.round.pop_front() {
-                return Some(node);
-            }
-            if self.next_round.is_empty() {
-                return None;
-            }
-            if self.bound == self.most {
-                self.cut = true;
-                return None;
-            }
+    /// The node whose child is made next, and whether it belongs to a round.
+    fn next_node(&mut self) -> Option<(Node, bool)> {
+        if let Some(node) = self.newest.pop() {
+            return Some((node, false));
+        }
+        if self.round.is_empty() {
             self.bound += 1;
             std::mem::swap(&mut self.round, &mut self.next_round);
         }
+        self.round.pop_front().map(|node| (node, true))
     }
 
-    fn keep(&mut self, mut children: Vec<Deviation>) -> Option<Node> {
+    /// Keeps the children of the current execution, which have so many preemptions.
+    fn keep(&mut self, mut children: Vec<Deviation>, preemptions: usize) {
         if children.is_empty() {
-            return None;
+            return;
         }
-        if self.bytes > MOST_BYTES {
-            self.dropped = true;
-            return None;
+        if preemptions > self.most {
+            self.cut = true;
+            return;
         }
-        children.shrink_to_fit();
         for last in (1..children.len()).rev() {
             children.swap(last, self.rng.below(last + 1));
         }
-        let node =
-            Node { deviations: self.deviations.as_slice().into(), preemptions: self.preemptions, children };
+        children.reverse();
+        let node = Node::new(&self.deviations, &children, preemptions);
+        let goes_deep = self.bytes > self.most_bytes || preemptions > self.bound + 1;
         self.bytes += node.bytes();
-        Some(node)
+        match () {
+            () if goes_deep => self.newest.push(node),
+            () if preemptions == self.bound => self.round.push_back(node),
+            () => self.next_round.push_back(node),
+        }
     }
 }
 
@@ -162,17 +217,13 @@ impl Strategy for Bounded {
             self.begun = true;
             return true;
         }
-        let Some(mut node) = self.next_node() else { return false };
-        let child = node.children.pop().expect("only nodes with children are kept");
-        self.deviations.extend_from_slice(&node.deviations);
-        self.deviations.push(child);
-        // A node's children either all cost a preemption (it comes from the round before) or none does.
-        self.preemptions = self.bound;
-        debug_assert!(node.preemptions <= self.bound);
-        if node.children.is_empty() {
-            self.bytes -= node.bytes();
-        } else {
-            self.round.push_back(node);
+        let Some((mut node, is_of_round)) = self.next_node() else { return false };
+        self.preemptions = node.preemptions;
+        node.take_child(&mut self.deviations);
+        match () {
+            () if node.is_done() => self.bytes -= node.bytes(),
+            () if is_of_round => self.round.push_back(node),
+            () => self.newest.push(node),
         }
         true
     }
@@ -192,14 +243,9 @@ impl Strategy for Bounded {
     }
 
     fn end(&mut self, _choices: usize) {
-        let free = std::mem::take(&mut self.free);
-        if let Some(node) = self.keep(free) {
-            self.round.push_back(node);
-        }
-        let preempting = std::mem::take(&mut self.preempting);
-        if let Some(node) = self.keep(preempting) {
-            self.next_round.push_back(node);
-        }
+        let (free, preempting) = (std::mem::take(&mut self.free), std::mem::take(&mut self.preempting));
+        self.keep(free, self.preemptions);
+        self.keep(preempting, self.preemptions.saturating_add(1));
     }
 
     fn is_indexed(&self) -> bool {
@@ -207,6 +253,85 @@ impl Strategy for Bounded {
     }
 
     fn is_exhaustive(&self) -> bool {
-        !self.dropped && !self.cut && self.round.is_empty() && self.next_round.is_empty()
+        !self.cut && self.newest.is_empty() && self.round.is_empty() && self.next_round.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Steps;
+    use super::*;
+
+    /// The choices of an execution of three threads that make three steps each, and of a read with three sources by each second step.
+    fn execution(strategy: &mut Bounded) -> Vec<u16> {
+        let (mut left, mut made, mut current) = ([3; 3], Vec::new(), 0);
+        for choice in 0.. {
+            let runnable: Vec<ThreadId> = (0..3).filter(|&thread| left[usize::from(thread)] > 0).collect();
+            if runnable.is_empty() {
+                break;
+            }
+            let point =
+                Point { current, runnable: &runnable, active: &runnable, steps: Steps::Now(&[]), choice };
+            current = if runnable.len() > 1 { strategy.choose(&point) } else { runnable[0] };
+            made.push(current);
+            left[usize::from(current)] -= 1;
+            if left[usize::from(current)] == 1 {
+                made.push(strategy.choose_reads_from(3, 0) as u16);
+            }
+        }
+        strategy.end(made.len());
+        made
+    }
+
+    fn all(most: usize, most_bytes: usize) -> (Vec<Vec<u16>>, bool, usize) {
+        let mut strategy = Bounded { most_bytes, ..Bounded::new(1, most) };
+        let (mut made, mut peak) = (Vec::new(), 0);
+        while strategy.begin(made.len() as u64) {
+            made.push(execution(&mut strategy));
+            peak = peak.max(strategy.bytes);
+        }
+        assert_eq!(strategy.bytes, 0, "all nodes are gone");
+        made.sort();
+        (made, strategy.is_exhaustive(), peak)
+    }
+
+    #[test]
+    fn every_interleaving_is_made_once_however_little_memory_there_is() {
+        // 9! / 3!^3 orders, three sources for each of three reads.
+        let (by_rounds, is_exhaustive, peak) = all(usize::MAX, usize::MAX);
+        assert_eq!((by_rounds.len(), is_exhaustive), (1680 * 27, true));
+        let mut distinct = by_rounds.clone();
+        distinct.dedup();
+        assert_eq!(distinct.len(), by_rounds.len());
+        for most_bytes in [0, 1 << 10, 1 << 16] {
+            let (made, is_exhaustive, least) = all(usize::MAX, most_bytes);
+            assert!(made == by_rounds && is_exhaustive, "{most_bytes}");
+            assert!(least < most_bytes + (1 << 13) && least < peak / 4, "{most_bytes}: {least} of {peak}");
+        }
+    }
+
+    #[test]
+    fn the_bound_holds_whatever_the_order() {
+        for most in 0..4 {
+            let (by_rounds, is_exhaustive, _) = all(most, usize::MAX);
+            assert!(!is_exhaustive && by_rounds.len() < 1680 * 27);
+            for most_bytes in [0, 1 << 10] {
+                assert!(all(most, most_bytes).0 == by_rounds, "{most}, {most_bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn deviations_are_unpacked_as_they_were_packed() {
+        let numbers = [0, 1, 0x7f, 0x80, 0x3fff, 0x4000, u32::MAX];
+        let all: Vec<_> = numbers.map(|choice| Deviation { choice, to: choice as u16 }).into();
+        let mut node = Node::new(&all, &all, 0);
+        for &child in &all {
+            assert!(!node.is_done());
+            let mut deviations = Vec::new();
+            node.take_child(&mut deviations);
+            assert_eq!(deviations, [&all[..], &[child]].concat());
+        }
+        assert!(node.is_done());
     }
 }
