@@ -19,7 +19,7 @@ use crate::weak_memory::Memory;
 const FIRST: u64 = 1024;
 
 /// One in this many later executions is followed.
-const ONE_IN: u64 = 8;
+const ONE_IN: u64 = 12;
 
 /// The race detector and the clocks that only it needs, while they do not follow the current execution.
 #[derive(Debug)]
