@@ -13,8 +13,8 @@ const FACTOR: u64 = 10;
 
 #[track_caller]
 fn estimate(all: u64, model: Model, build: impl Fn() -> Test) {
-    let report = explorer(model).executions(all / 3).run(|| _ = Real::run(build()));
-    assert!(!report.complete && report.executions == all / 3);
+    let report = explorer(model).executions(all / 2).run(|| _ = Real::run(build()));
+    assert!(!report.complete && report.executions == all / 2);
     let estimate = report.estimate.expect("it took long enough");
     println!("{model:?}: about {estimate} of {all}");
     assert!((all / FACTOR..all * FACTOR).contains(&estimate), "{model:?}: {estimate} of {all}");
@@ -24,9 +24,8 @@ fn estimate(all: u64, model: Model, build: impl Fn() -> Test) {
 fn estimates_are_near_the_counts() {
     for model in Model::ALL {
         estimate(147_456, model, || lastzero::<Real>(15));
-        estimate(25_680, model, || treiber::<Real>(3, 1));
-        estimate(40_320, model, || ainc::<Real>(8));
-        estimate(1 << 15, model, || readers::<Real>(15));
+        estimate(362_880, model, || ainc::<Real>(9));
+        estimate(1 << 18, model, || readers::<Real>(18));
     }
 }
 

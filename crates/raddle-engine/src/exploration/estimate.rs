@@ -6,7 +6,8 @@ use super::{Found, Search, SearchReport};
 use crate::execution::Judge;
 
 /// Events of a search before its first estimate: a shorter search needs none. The next estimates follow at multiples of
-/// that, up to the last: by then the size is known, or will not be.
+/// that, up to the last: by then the size is known, or will not be. Where the effort does not depend on estimates, only events
+/// count that are made: an estimate begins at the beginning, and would take as long as a search behind its checkpoints.
 pub(super) const FIRST: u64 = 250_000;
 pub(super) const TIMES_MORE: u64 = 4;
 const LAST: u64 = FIRST * TIMES_MORE.pow(3);
@@ -53,6 +54,14 @@ impl Effort {
 }
 
 impl Search<'_> {
+    /// The events of the search that count for when estimates are due.
+    pub(super) fn events_for_estimates(&self, report: &SearchReport) -> u64 {
+        match self.config.extended_effort {
+            Some(_) => report.steps,
+            None => report.steps_made,
+        }
+    }
+
     /// Whether an estimate is due. One must be known when half of the effort is spent, to decide whether the effort is
     /// extended.
     pub(super) fn wants_estimate(&self, due: u64, events: u64, is_half_spent: bool) -> bool {

@@ -230,7 +230,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             let is_late = || effort.time.is_some_and(|time| self.begin.elapsed() >= time / parts);
             executions >= effort.executions / u64::from(parts) || (has_ticked && is_late())
         };
-        let wants_estimate = |due: &u64| self.search.wants_estimate(*due, self.report.steps, is_spent(2));
+        let events = self.search.events_for_estimates(&self.report);
+        let wants_estimate = |due: &u64| self.search.wants_estimate(*due, events, is_spent(2));
         match self.estimate_due.filter(wants_estimate) {
             Some(due) => self.estimate(due, executions)?,
             None if is_spent(1) || (has_ticked && signals::interrupted()) => return Break(()),
@@ -252,7 +253,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
 
     /// Estimates the size of the search. Breaks if an execution fails, or if the end is far.
     fn estimate(&mut self, due: u64, executions: u64) -> ControlFlow<()> {
-        self.estimate_due = Some(due.max(self.report.steps) * estimate::TIMES_MORE);
+        let events = self.search.events_for_estimates(&self.report);
+        self.estimate_due = Some(due.max(events) * estimate::TIMES_MORE);
         self.report.failure = self.search.estimate(self.body, self.judge, &mut self.report);
         let prospect = self.search.prospect(executions, self.begin.elapsed());
         if let Some(pool) = self.pool {

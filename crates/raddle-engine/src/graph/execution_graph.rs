@@ -5,6 +5,7 @@ use super::coherence::{Links, LocationAccesses};
 use super::consistency::psc::PscSearch;
 use super::consistency::{rc11, sc};
 use super::event::{Access, Event, EventId, INIT, LocationId, NONE};
+use super::total_order::TotalOrder;
 use super::views::Views;
 use crate::op::ThreadId;
 
@@ -25,6 +26,8 @@ pub(crate) struct Graph {
     pub(super) symmetric_predecessors: Vec<Option<ThreadId>>,
     /// All events, blocked reads among them, in the order of their stamps.
     pub(crate) by_stamp: Vec<EventId>,
+    /// A total order of the events, which makes checks of sequential consistency short.
+    pub(super) order: TotalOrder,
     /// A stamp that is greater than those of all events.
     pub(super) next_stamp: u32,
     /// The number of sequentially consistent accesses and fences.
@@ -67,6 +70,7 @@ impl Graph {
             locations: Vec::new(),
             symmetric_predecessors: Vec::new(),
             by_stamp: Vec::new(),
+            order: TotalOrder::default(),
             next_stamp: 0,
             sc: 0,
             blocked_reads: 0,
@@ -86,6 +90,7 @@ impl Graph {
         self.events.clear();
         self.links.clear();
         self.by_stamp.clear();
+        self.order.clear();
         self.next_stamp = 0;
         self.sc = 0;
         self.blocked_reads = 0;
@@ -155,6 +160,7 @@ impl Graph {
             let at = self.by_stamp.partition_point(|&other| self.event(other).stamp <= event.stamp);
             self.by_stamp.insert(at, id);
         }
+        self.order_if_last(&event, co_index);
         let last = self.threads[thread].last().copied();
         self.push_views(&event, last.map(|last| last as usize));
         self.links.push(Links::NONE);
@@ -175,6 +181,7 @@ impl Graph {
         while self.events.len() > len {
             let event = self.events.pop().expect("there are more than `len` events");
             let id = self.events.len() as EventId;
+            self.order.pop(id, &event);
             if let Some(at) = self.by_stamp.iter().rposition(|&other| other == id) {
                 self.by_stamp.remove(at);
             }
@@ -211,7 +218,7 @@ impl Graph {
 
     /// Whether the memory model allows the graph, and symmetric threads are in canonical order. Both must have held before
     /// `changed` was added.
-    pub(crate) fn is_consistent(&self, changed: EventId, scratch: &mut Scratch) -> bool {
+    pub(crate) fn is_consistent(&mut self, changed: EventId, scratch: &mut Scratch) -> bool {
         self.is_canonical(changed)
             && match self.model {
                 Model::Sc => sc::is_consistent(self, changed, scratch),

@@ -13,6 +13,7 @@
 //! | `blocked` | reads that are blocked until a certain write comes |
 //! | `revisit` | backward revisits: their conditions, and the graphs that they lead to |
 //! | [`consistency`] | the graphs to explore: memory models, preemption bound, symmetry |
+//! | `total_order` | the order that shows that a graph is sequentially consistent |
 //! | `linearise` | linear extensions |
 //! | [`locations`] | the locations that addresses stand for |
 //! | [`stored`] | graphs as words, for saved searches |
@@ -29,6 +30,7 @@ mod linearise;
 pub(crate) mod locations;
 mod revisit;
 pub(crate) mod stored;
+mod total_order;
 mod views;
 
 pub(crate) use execution_graph::{Graph, Scratch};

@@ -42,6 +42,9 @@ impl Checkpoint {
 /// The greatest number of checkpoints. Each is about as large as the memory of an execution.
 const MAX_CHECKPOINTS: usize = if cfg!(debug_assertions) { 16 } else { 256 };
 
+/// A checkpoint takes longer than making so many events again, in all executions that could begin there.
+const MOST_MADE_AGAIN: usize = 4;
+
 impl Branch {
     /// The number of checkpoints that the branch below does not have.
     fn own_checkpoints(&self) -> usize {
@@ -75,11 +78,14 @@ impl ModelChecker {
     /// checkpoint.
     pub(crate) fn wants_checkpoint(&self, id: EventId) -> bool {
         let branch = self.branches.current();
+        let since =
+            branch.checkpoints.last().map_or(usize::MAX, |last| (id as usize).saturating_sub(last.made));
         // A replay clears its graph when it is repeated.
-        self.replay.is_none()
+        since > 0
+            && self.replay.is_none()
             && !self.spins.depend_on_graph_at(id)
-            && (branch.shared_len == id as usize || branch.has_work_at(id))
-            && branch.checkpoints.last().is_none_or(|checkpoint| checkpoint.made < id as usize)
+            && (branch.shared_len == id as usize
+                || branch.work_at(id).saturating_mul(since) > MOST_MADE_AGAIN)
     }
 
     /// A checkpoint to be filled, which no branch holds.

@@ -9,6 +9,8 @@
 //!    to the release of the memory, the thread makes no event.
 //! 2. A drop of an `Arc` is an event ([`Access::Decrement`](crate::graph::event::Access::Decrement)). For each value whose drop has
 //!    an effect, the search explores each thread that can make the final decrement, but not the orders of the other decrements.
+//!    This level is not needed for the effects of a drop by the main thread after it has joined all others: no other thread can
+//!    have made the final decrement.
 //! 3. The accesses to a count are events like any others, if a thread inspects the count (`strong_count`, `get_mut`,
 //!    `try_unwrap`, `Weak::upgrade`, ...) while other threads may change it. A thread that holds the only reference inspects
 //!    without an event.
@@ -30,7 +32,7 @@ use std::ops::Range;
 use super::abstraction_log::ABSTRACT;
 use super::{ModelChecker, Refinement, Restart};
 use crate::graph::covers;
-use crate::graph::event::EventId;
+use crate::graph::event::{Access, EventId};
 use crate::graph::stored::Stored;
 use crate::op::ThreadId;
 
@@ -235,16 +237,28 @@ impl ModelChecker {
     }
 
     /// Handles an event by a thread that is dropping a value.
-    pub(crate) fn drop_has_effect(&mut self, dropping: FinalDrop) -> Result<(), Restart> {
+    pub(crate) fn drop_has_effect(&mut self, thread: ThreadId, dropping: FinalDrop) -> Result<(), Restart> {
         match dropping.event {
             _ if self.replay.is_some() => Ok(()),
             _ if dropping.of_thread => self.require_thread_handle_events(),
             _ if !dropping.acquired => Err(self.refine(Refinement::PreciseCount(dropping.count))),
+            None if self.has_joined_all_others(thread) => Ok(()),
             None => Err(self.refine(Refinement::Decrements)),
             Some(event) if self.make_final_decrement(event) => Ok(()),
             // The graph was explored with another final decrement, whose drop had no effect.
             Some(_) => Err(self.refine(Refinement::PreciseCount(dropping.count))),
         }
+    }
+
+    /// Whether all other threads of the execution so far have ended and were joined before. Whatever they dropped, they dropped before
+    /// the thread's next step, in every execution of this graph.
+    fn has_joined_all_others(&self, thread: ThreadId) -> bool {
+        let made = &self.graph().events[..self.made];
+        let count = |is_one: fn(&Access) -> bool| made.iter().filter(|event| is_one(&event.access)).count();
+        // The main thread is never joined, and a thread is joined once. The joins of other threads come before their ends.
+        thread == 0
+            && count(|access| matches!(access, Access::Spawn(_)))
+                == count(|access| matches!(access, Access::Join(_)))
     }
 
     /// Marks a count that the user declared, before a thread changes it. A count that is used after it reached zero is no

@@ -54,13 +54,16 @@ impl Branch {
         }
     }
 
-    /// Whether the event has alternatives in the work list.
-    pub(super) fn has_work_at(&self, id: EventId) -> bool {
+    /// The number of alternatives that the event has in the work list.
+    pub(super) fn work_at(&self, id: EventId) -> usize {
         // The last item is at the highest position.
-        self.work.last().is_some_and(|last| {
-            last.position == id
-                || last.position > id && self.work.binary_search_by_key(&id, |work| work.position).is_ok()
-        })
+        match self.work.last() {
+            Some(last) if last.position >= id => {
+                let end = self.work.partition_point(|work| work.position <= id);
+                self.work[..end].iter().rev().take_while(|work| work.position == id).count()
+            }
+            _ => 0,
+        }
     }
 }
 

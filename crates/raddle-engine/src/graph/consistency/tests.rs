@@ -128,7 +128,7 @@ impl axioms::Graph for Defined {
 }
 
 /// Builds random graphs. `check` gets each graph with its newest event, and returns whether the search would keep the event.
-fn build(model: Model, mut check: impl FnMut(&Graph, EventId) -> bool) {
+fn build(model: Model, mut check: impl FnMut(&mut Graph, EventId) -> bool) {
     for seed in 0..4000 {
         let mut rng = Rng::new(seed);
         let mut graph = empty(model);
@@ -136,8 +136,10 @@ fn build(model: Model, mut check: impl FnMut(&Graph, EventId) -> bool) {
         for _ in 0..EVENTS {
             let len = graph.len();
             let newest = add_event(&mut graph, &mut rng, strong, fences);
-            if !check(&graph, newest) {
+            if !check(&mut graph, newest) {
                 graph.truncate(len);
+            } else if rng.below(16) == 0 {
+                graph.truncate(rng.below(len + 1));
             }
         }
     }

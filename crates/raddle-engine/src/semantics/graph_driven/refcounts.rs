@@ -266,8 +266,9 @@ impl Engine {
     /// The current thread has an effect that others can observe: if it is dropping a value, the drop has an effect.
     #[inline]
     pub(super) fn observe_drop(&mut self) {
+        let thread = self.execution.current;
         if let Some(dropping) = self.current().dropping.take()
-            && self.checker().drop_has_effect(dropping).is_err()
+            && self.checker().drop_has_effect(thread, dropping).is_err()
         {
             self.stop(Outcome::Discarded(Discarded::Restart));
         }
