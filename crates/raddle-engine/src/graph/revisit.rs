@@ -12,7 +12,7 @@ use raddle_axioms::views::View;
 
 use super::event::{Access, Event, EventId, INIT, LocationId, NONE, event_id};
 use super::views::covers;
-use super::{Graph, Model, Scratch};
+use super::{Graph, Scratch};
 
 /// The result of a backward revisit.
 #[derive(Clone, Copy, Debug)]
@@ -200,7 +200,7 @@ impl Graph {
             let copy = Event { rf: new_id(new_ids, event.rf), ..*event };
             new_ids[id] = into.push(copy, co_index);
         }
-        if self.model == Model::Sc && self.order.is_complete(self.len()) {
+        if self.order.is_complete(self.len()) {
             let order = self.order.events.iter().map(|&id| new_ids[id as usize]);
             into.order.clear();
             into.order.events.extend(order.filter(|&id| id != NONE));

@@ -8,10 +8,9 @@
 //! for the events that a backward revisit keeps.
 
 use super::Graph;
-use super::Model;
 use super::event::{Access, Event, EventId, NONE};
 
-/// A total order of the first events of a graph. Empty under other models than sequential consistency.
+/// A total order of the first events of a graph: of all, if the graph is known to be sequentially consistent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TotalOrder {
     /// The events in their order, without blocked reads.
@@ -55,7 +54,7 @@ impl Graph {
     /// Puts an event at the end of the order before it is added with this co-index, if no event has to come after it.
     pub(super) fn order_if_last(&mut self, event: &Event, co_index: usize) {
         let id = self.events.len();
-        if self.model != Model::Sc || !self.order.is_complete(id) || !self.comes_last(event, co_index) {
+        if !self.order.is_complete(id) || !self.comes_last(event, co_index) {
             return;
         }
         if !event.blocked {

@@ -22,9 +22,9 @@ pub(crate) fn is_sc(event: &Event) -> bool {
 }
 
 /// Whether psc of a graph is acyclic. It must have been so before `changed` was added.
-pub(crate) fn is_consistent(graph: &Graph, changed: EventId, scratch: &mut Scratch) -> bool {
+pub(crate) fn is_consistent(graph: &mut Graph, changed: EventId, scratch: &mut Scratch) -> bool {
     // The total order of a sequentially consistent graph contains psc, and coherence leaves one event alone no cycle.
-    if graph.sc < 2 || sc::has_no_cycle(graph, changed, scratch) {
+    if graph.sc < 2 || sc::is_consistent(graph, changed, scratch) {
         return true;
     }
     sc::mark_predecessors(graph, changed, scratch);

@@ -14,7 +14,7 @@ pub(crate) fn is_consistent(graph: &mut Graph, changed: EventId, scratch: &mut S
     }
     let is_only_one = changed as usize + 1 == len && graph.order.is_complete(len - 1);
     let Some(position) = is_only_one.then(|| graph.first_after(changed)).flatten() else {
-        return has_no_cycle(graph, changed, scratch);
+        return search(graph, changed, scratch, true, |_| true);
     };
     let consistent = search_behind(graph, changed, position, scratch);
     if consistent {
@@ -22,11 +22,6 @@ pub(crate) fn is_consistent(graph: &mut Graph, changed: EventId, scratch: &mut S
         graph.order_at(position, changed, |id| marks[id as usize / 64] >> (id % 64) & 1 == 1);
     }
     consistent
-}
-
-/// Whether no cycle goes through `changed`, of a graph without an order.
-pub(super) fn has_no_cycle(graph: &Graph, changed: EventId, scratch: &mut Scratch) -> bool {
-    search(graph, changed, scratch, true, |_| true)
 }
 
 /// Marks all events from which `changed` can be reached, which is one of them if a cycle goes through it.
