@@ -241,6 +241,9 @@ impl Invocation {
             Treatment::Ignore => return additions,
             Treatment::Instrument => {
                 additions.extend_from_slice(&plan.flags);
+                if self.is_machine_code {
+                    additions.extend(WHOLE.map(str::to_owned));
+                }
                 // Code is classified by debug information. Line tables do not tell an `Arc` of the program from one of its threads.
                 if !matches!(self.debuginfo.as_deref(), Some("2" | "full")) {
                     additions.extend_from_slice(&plan.debuginfo);
@@ -323,6 +326,10 @@ enum Library {
     Listed,
 }
 
+/// Added to instrumented crates that are not optimised together with others. The parts of a crate would be, otherwise, and the passes of the
+/// instrumentation run between: loops that have calls of theirs are not vectorised.
+const WHOLE: [&str; 2] = ["-C", "lto=off"];
+
 /// Options whose value is the next argument, so that it is not taken for the source.
 const TAKES_VALUE: [&str; 22] = [
     "-A",
@@ -402,6 +409,12 @@ mod tests {
         check("rustc --crate-name a src/main.rs --crate-type bin --target=t -C debuginfo=0", &all);
         check("clippy-driver rustc --crate-name a tests/a.rs --test --target t -C debuginfo=none", &all);
         check("rustc --crate-name engine_tests /ws/engine/tests/a.rs --test --target t", &all);
+    }
+
+    #[test]
+    fn instrumented_crates_are_optimised_before_their_accesses_are_announced() {
+        let line = "rustc --crate-name a src/lib.rs --target t -C opt-level=3 -C embed-bitcode=no";
+        check(line, &format!("FLAGS -C lto=off DEBUG {LINK}"));
     }
 
     #[test]
