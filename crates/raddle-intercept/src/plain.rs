@@ -6,7 +6,14 @@
 //! of accesses to freed memory (before the first exploration, calls of callbacks are taken out of the code: [`idle_calls`]),
 //! whether the access is not to unshared lines of the thread's own stack, whether the code is not known to be
 //! bookkeeping ([`PlainAccessCounter::NO_CONCERN`]), and whether the callback is not a repetition of the one before.
-//! Only then it checks whether the thread is a virtual one.
+//! Only then it [saves the registers](crate::registers) and checks whether the thread is a virtual one.
+//!
+//! | symbols | announce |
+//! |---|---|
+//! | `__asan_check_load_add_8_RBX` and relatives | an access of 1 to 16 bytes at the address in a register |
+//! | `__asan_loadN`, `__asan_storeN` | an access of another size |
+//! | `__tsan_volatile_read8` and relatives | a volatile access, which is then announced as a plain one, too |
+//! | `__tsan_memcpy` and relatives | nothing: they are called instead |
 
 use std::arch::naked_asm;
 use std::ffi::c_void;

@@ -17,9 +17,8 @@
 
 use std::arch::naked_asm;
 
-use raddle_engine::execution::engine_of_virtual_thread;
 use raddle_engine::interface;
-use raddle_engine::platform::global::{GLOBAL, Global, Vectors};
+use raddle_engine::platform::global::{GLOBAL, Global, NO_ROLE, ROLE, Vectors};
 
 /// The states of the processor (by the bits of `xcr0`) that are longer vectors: upper halves of `ymm`, masks of AVX-512, upper halves
 /// of `zmm`, and the upper 16 `zmm`.
@@ -67,7 +66,7 @@ pub(crate) unsafe extern "C" fn look_at_processor() {
 
 /// Looks at the code to which an announcement returns.
 pub(crate) unsafe extern "C" fn look_at_code(pc: usize) {
-    if engine_of_virtual_thread().is_some() {
+    if ROLE.get() != NO_ROLE {
         interface::look_at_code(pc);
     }
 }
@@ -81,6 +80,9 @@ macro_rules! keeping_registers {
         unsafe extern "C" fn $name() {
             std::arch::naked_asm!(
                 ".cfi_startproc",
+                // The engine's own code, which a crate may have instances of, announces accesses, too.
+                "cmp byte ptr [rip + {global} + {in_engine}], 0",
+                "jne 6f",
                 "push rbp",
                 ".cfi_def_cfa_offset 16",
                 ".cfi_offset rbp, -16",
@@ -161,6 +163,7 @@ macro_rules! keeping_registers {
                 "pop rbp",
                 ".cfi_remember_state",
                 ".cfi_def_cfa rsp, 8",
+                ".cfi_restore rbp",
                 "ret",
                 ".cfi_restore_state",
                 // All of them.
@@ -193,9 +196,14 @@ macro_rules! keeping_registers {
                 "xor edx, edx",
                 "xrstor64 [rsp]",
                 "jmp 4b",
+                ".cfi_def_cfa rsp, 8",
+                ".cfi_restore rbp",
+                "6:",
+                "ret",
                 ".cfi_endproc",
                 global = sym raddle_engine::platform::global::GLOBAL,
                 vectors = const std::mem::offset_of!(raddle_engine::platform::global::Global, vectors),
+                in_engine = const std::mem::offset_of!(raddle_engine::platform::global::Global, in_engine),
                 are_short = const raddle_engine::platform::global::Vectors::Short as u8,
                 text_start = const std::mem::offset_of!(raddle_engine::platform::global::Global, text_start),
                 text_len = const std::mem::offset_of!(raddle_engine::platform::global::Global, text_len),

@@ -106,7 +106,7 @@ pub const fn size_and_kind(announcement: usize) -> (usize, AccessKind) {
     (announcement >> 48 & 0x1f, if is_read { AccessKind::Read } else { AccessKind::Write })
 }
 
-/// Finds out which vector registers the code uses that makes a callback, which returns to `pc`. The caller must be a virtual thread.
+/// Finds out which vector registers the code uses that makes a callback, which returns to `pc`. The caller must be the thread that explores.
 #[inline]
 pub fn look_at_code(pc: usize) {
     if PlainAccessCounter::is_new(pc) {

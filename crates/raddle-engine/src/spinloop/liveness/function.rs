@@ -634,4 +634,40 @@ mod tests {
         let function = Function::read(&[TAKE, &[0xff, 0xe0]].concat(), 0, Pads::default(), |_| false);
         assert!(function.is_none());
     }
+
+    #[test]
+    fn an_address_that_only_announcements_get_does_not_escape() {
+        const CALLBACK: usize = 0x5000;
+        const RAX: u8 = 0;
+        // SAFETY: the function is not called.
+        let callback = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn()>(CALLBACK) };
+        let announcements = Box::leak(Box::new([Announcements { register: RAX, callbacks: [callback; 10] }]));
+        GLOBAL.announcements.set(announcements);
+        let after = |code: &[&[u8]]| {
+            let mut bytes = [TAKE, CALL].concat();
+            for part in code {
+                bytes.extend_from_slice(part);
+                if part == &[0xe8] {
+                    let next = 0x1000 + bytes.len() + 4;
+                    bytes.extend_from_slice(&((CALLBACK - next) as i32).to_le_bytes());
+                }
+            }
+            bytes.extend([GIVE_BACK, RETURN].concat());
+            let function = Function::read(&bytes, 0x1000, Pads::default(), |_| false);
+            let ip = 0x1000 + TAKE.len() + CALL.len();
+            function.expect("the code is understood").fate(ip as u64, -32, Home::Byte(-24))
+        };
+        // `lea rax, [rsp+8]`; `lea rcx, [rsp+8]`
+        const TAKE_BY_RAX: &[u8] = &[0x48, 0x8d, 0x44, 0x24, 0x08];
+        const TAKE_BY_RCX: &[u8] = &[0x48, 0x8d, 0x4c, 0x24, 0x08];
+        const ANNOUNCE: &[u8] = &[0xe8];
+        // `xor eax, eax`; `mov rcx, rax`
+        const FORGET: &[u8] = &[0x31, 0xc0];
+        const KEEP: &[u8] = &[0x48, 0x89, 0xc1];
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE, FORGET, CALL]), Fate::Unread(0));
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE, CALL]), Fate::Unread(0), "functions do not read rax");
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE, KEEP, CALL]), Fate::Read);
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE]), Fate::Unread(0), "nobody reads it after the return");
+        assert_eq!(after(&[TAKE_BY_RCX, ANNOUNCE, CALL]), Fate::Read, "the callback gets another register");
+    }
 }
