@@ -25,12 +25,12 @@ pub(crate) struct Flag {
 /// What is added to the command line of every instrumented crate.
 pub(crate) const FLAGS: &[Flag] = &[
     Flag {
-        args: &["-C", "passes=function(tsan),rewrite-symbols,forceattrs,function(dce,atomic-expand,tsan)"],
+        args: &["-C", "passes=function(tsan),forceattrs,function(atomic-expand,tsan)"],
         why: "the thread sanitizer's pass turns atomic accesses into calls, all but fetch_min and fetch_max; atomic-expand \
               makes those loops of compare-exchange, which the second run sees. Expanding first would hide more: it \
-              makes `fetch_sub(1) == 1` one machine instruction. The second run also announces plain accesses, in \
-              functions that have the attribute which forceattrs gives them in between. In optimised code they have it \
-              from the beginning: there what the first run announced is removed by the other passes (announce.rs)",
+              makes `fetch_sub(1) == 1` one machine instruction. The second run also announces copies of memory and volatile \
+              accesses, in functions that have the attribute which forceattrs gives them in between. In optimised code they \
+              have it from the beginning, and the first run does that",
     },
     Flag {
         args: &["-C", "llvm-args=-tsan-distinguish-volatile"],
@@ -62,12 +62,76 @@ pub(crate) const FLAGS: &[Flag] = &[
 ];
 
 /// What makes plain accesses be announced.
-pub(crate) const ANNOUNCED: Flag = Flag {
-    args: &["-C", "llvm-args=-force-attribute=sanitize_thread"],
-    why: "so that data races and all uses of freed memory are found. It costs time: code that explores nothing takes up to \
-          ten times as long, although the calls are taken out of code that runs often (raddle-engine, \
-          platform/idle_calls.rs)",
+pub(crate) const ANNOUNCED: &[Flag] = &[
+    Flag {
+        args: &["-C", "passes=asan,rewrite-symbols,forceattrs,function(dce)"],
+        why: "the address sanitizer's pass announces plain accesses by calls that the code takes for one instruction: they change \
+              two registers and the flags, where a function changes most. Values stay in registers, which is most of the \
+              difference if the calls are taken out (raddle-engine, platform/idle_calls.rs). What the thread sanitizer's pass \
+              announces as well is removed by the other passes (announce.rs)",
+    },
+    Flag {
+        args: &[
+            "-C",
+            "llvm-args=-force-attribute=sanitize_thread",
+            "-C",
+            "llvm-args=-force-attribute=sanitize_address",
+        ],
+        why: "so that data races and all uses of freed memory are found. It costs time: code that explores nothing takes up to \
+              twice as long",
+    },
+    Flag {
+        args: &[
+            "-C",
+            "llvm-args=-asan-optimize-callbacks",
+            "-C",
+            "llvm-args=-asan-instrumentation-with-call-threshold=0",
+            "-C",
+            "llvm-args=-asan-mapping-scale=0",
+        ],
+        why: "the calls are those that change two registers, also where the address is not aligned",
+    },
+    Flag {
+        args: &[
+            "-C",
+            "llvm-args=-asan-opt-same-temp=0",
+            "-C",
+            "llvm-args=-asan-opt-globals=0",
+            "-C",
+            "llvm-args=-asan-use-stack-safety=0",
+        ],
+        why: "a write is announced after a read of the same place, and accesses that are in bounds can race",
+    },
+    Flag {
+        args: &[
+            "-C",
+            "llvm-args=-asan-instrument-atomics=0",
+            "-C",
+            "llvm-args=-asan-stack=0",
+            "-C",
+            "llvm-args=-asan-globals=0",
+            "-C",
+            "llvm-args=-asan-constructor-kind=none",
+        ],
+        why: "nothing else of the address sanitizer is of use",
+    },
+    Flag {
+        args: &["-C", "no-redzone=yes", "-C", "llvm-args=-enable-shrink-wrap=false"],
+        why: "the calls push a return address, of which code that takes them for an instruction knows nothing; and stacks are walked from \
+              there, which takes a frame",
+    },
+];
+
+/// What is added to crates that are optimised, but not together with others.
+pub(crate) const WHOLE: Flag = Flag {
+    args: &["-C", "codegen-units=1"],
+    why: "the parts of a crate would be optimised together after each of them was by itself. The passes of the instrumentation run in \
+          between, and loops that have calls of theirs are not vectorised. One part is better code in less time of the processor",
 };
+
+/// What is added instead to crates that are compiled incrementally.
+pub(crate) const IN_PARTS: Flag =
+    Flag { args: &["-C", "lto=off"], why: "one part would be compiled again after each change" };
 
 /// Added where the profile gives no debug information at all: traces name source lines and variables.
 pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
@@ -77,6 +141,10 @@ pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
 pub(crate) struct Plan {
     /// What is added to the command line of an instrumented crate.
     pub(crate) flags: Vec<String>,
+    /// What is added if the crate is optimised, but not together with others.
+    pub(crate) whole: Vec<String>,
+    /// What is added instead if it is compiled incrementally.
+    pub(crate) in_parts: Vec<String>,
     /// What is added if the profile asks for no debug information.
     pub(crate) debuginfo: Vec<String>,
     /// The libraries that are not instrumented.
@@ -264,9 +332,15 @@ pub(crate) fn uses_raddle(metadata: &Metadata) -> bool {
 
 /// The flags as arguments. Plain accesses are announced if there is a file of `renames`, which that needs.
 pub(crate) fn flags(renames: Option<&Path>) -> Vec<String> {
-    let flags = FLAGS.iter().chain(renames.map(|_| &ANNOUNCED));
-    let flags = flags.flat_map(|flag| flag.args).map(|arg| (*arg).to_owned());
+    let announced = if renames.is_some() { ANNOUNCED } else { &[] };
+    let flags = FLAGS.iter().chain(announced).flat_map(|flag| flag.args).map(|arg| (*arg).to_owned());
     flags.chain(renames.into_iter().flat_map(announce::flags)).collect()
+}
+
+impl Flag {
+    pub(crate) fn to_args(&self) -> Vec<String> {
+        self.args.iter().map(|arg| (*arg).to_owned()).collect()
+    }
 }
 
 /// A short name for some text.

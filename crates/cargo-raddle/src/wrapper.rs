@@ -169,6 +169,8 @@ struct Invocation {
     debug_assertions: bool,
     /// The library is machine code alone: it will not be optimised together with the program.
     is_machine_code: bool,
+    /// Parts that did not change are not compiled again.
+    is_incremental: bool,
     extra_filename: String,
     /// Passes that the user asks for.
     passes: Vec<String>,
@@ -208,6 +210,7 @@ impl Invocation {
             Some(("debuginfo", level)) => self.debuginfo = Some(level.to_owned()),
             Some(("opt-level", level)) => self.opt_level = Some(level.to_owned()),
             Some(("debug-assertions", _)) => self.debug_assertions = true,
+            Some(("incremental", _)) => self.is_incremental = true,
             Some(("embed-bitcode", "no")) => self.is_machine_code = true,
             Some(("passes", list)) => self.passes.extend(list.split_whitespace().map(str::to_owned)),
             Some(("extra-filename", suffix)) => self.extra_filename = suffix.to_owned(),
@@ -241,6 +244,13 @@ impl Invocation {
             Treatment::Ignore => return additions,
             Treatment::Instrument => {
                 additions.extend_from_slice(&plan.flags);
+                if self.is_machine_code && !matches!(self.opt_level.as_deref(), None | Some("0")) {
+                    additions.extend_from_slice(if self.is_incremental {
+                        &plan.in_parts
+                    } else {
+                        &plan.whole
+                    });
+                }
                 // Code is classified by debug information. Line tables do not tell an `Arc` of the program from one of its threads.
                 if !matches!(self.debuginfo.as_deref(), Some("2" | "full")) {
                     additions.extend_from_slice(&plan.debuginfo);
@@ -371,6 +381,8 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             flags: vec!["FLAGS".into()],
+            whole: vec!["WHOLE".into()],
+            in_parts: vec!["PARTS".into()],
             debuginfo: vec!["DEBUG".into()],
             uninstrumented: Uninstrumented {
                 engine: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
@@ -402,6 +414,18 @@ mod tests {
         check("rustc --crate-name a src/main.rs --crate-type bin --target=t -C debuginfo=0", &all);
         check("clippy-driver rustc --crate-name a tests/a.rs --test --target t -C debuginfo=none", &all);
         check("rustc --crate-name engine_tests /ws/engine/tests/a.rs --test --target t", &all);
+    }
+
+    #[test]
+    fn instrumented_crates_are_optimised_before_their_accesses_are_announced() {
+        let check_flags = |flags: &str, expected: &str| {
+            let line = format!("rustc --crate-name a src/lib.rs --target t -C embed-bitcode=no {flags}");
+            check(&line, &format!("FLAGS {expected}DEBUG {LINK}"));
+        };
+        check_flags("-C opt-level=3", "WHOLE ");
+        check_flags("-C opt-level=s -C incremental=/a", "PARTS ");
+        check_flags("-C opt-level=0", "");
+        check_flags("-C incremental=/a", "");
     }
 
     #[test]

@@ -166,7 +166,7 @@ pub(crate) fn forget_sites_unless(counts: &[String]) {
 }
 
 /// Counts of checked plain accesses, by the return address of their instrumentation callback: one byte per byte of
-/// code.
+/// code. 0 if nobody has looked at the code; otherwise 1 and more, with [`PlainAccessCounter::LONG_VECTORS`] if its function uses long vectors.
 ///
 /// Accesses of `std::thread` to its own data are ordered by the spawn and join events, and are most of those of small
 /// programs. Classifying an address takes longer than checking a few accesses, so it is done only after many.
@@ -176,6 +176,8 @@ pub struct PlainAccessCounter;
 impl PlainAccessCounter {
     /// The accesses are bookkeeping, and need no check.
     pub const NO_CONCERN: u8 = u8::MAX;
+    /// The function around the access uses vector registers other than the lower halves of the first 16.
+    pub const LONG_VECTORS: u8 = 1 << 7;
     /// Number of checks that cost less than a classification.
     const ENOUGH: u8 = 100;
 
@@ -198,11 +200,31 @@ impl PlainAccessCounter {
         }
         // SAFETY: the table has one byte per byte of code.
         let looks = unsafe { &mut *GLOBAL.looks.get().add(offset) };
-        let counts = *looks < PlainAccessCounter::ENOUGH;
+        let long = *looks & PlainAccessCounter::LONG_VECTORS;
+        let count = *looks - long;
+        let counts = count < PlainAccessCounter::ENOUGH;
+        let count = if at_once { PlainAccessCounter::ENOUGH } else { count + 1 };
         if counts {
-            *looks = if at_once { PlainAccessCounter::ENOUGH } else { *looks + 1 };
+            *looks = count | long;
         }
-        counts && *looks == PlainAccessCounter::ENOUGH
+        counts && count == PlainAccessCounter::ENOUGH
+    }
+
+    /// Whether nobody has asked yet which vector registers the code before `pc` uses.
+    #[inline(always)]
+    pub(crate) fn is_new(pc: usize) -> bool {
+        let offset = pc.wrapping_sub(GLOBAL.text_start.get());
+        // SAFETY: the table has one byte per byte of code.
+        offset < GLOBAL.text_len.get() && unsafe { *GLOBAL.looks.get().add(offset) } == 0
+    }
+
+    /// Notes whether the function around a call that returns to `pc` uses long vectors, if that was not done before.
+    pub(crate) fn set_long_vectors(pc: usize, uses: bool) {
+        if PlainAccessCounter::is_new(pc) {
+            let looks = if uses { 1 | PlainAccessCounter::LONG_VECTORS } else { 1 };
+            // SAFETY: as above.
+            unsafe { *GLOBAL.looks.get().add(pc - GLOBAL.text_start.get()) = looks };
+        }
     }
 
     /// Marks plain accesses whose callback returns to `pc` as bookkeeping.

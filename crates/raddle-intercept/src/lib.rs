@@ -6,7 +6,7 @@
 //! | module | symbols |
 //! |---|---|
 //! | [`mod@atomics`] | `__tsan_atomic*`: what LLVM's ThreadSanitizer pass turns atomic accesses and fences into |
-//! | [`mod@plain`] | `__tsan_read*`, `__tsan_write*`, `__tsan_mem*`: what it announces plain accesses by |
+//! | [`mod@plain`] | `__asan_*`, `__tsan_volatile_*`, `__tsan_mem*`: what LLVM's passes announce plain accesses by |
 //! | [`mod@syscalls`] | `syscall`: futex, randomness, thread ids |
 //! | [`mod@threads`] | `pthread_*`, `sched_yield`, `sigaltstack`, thread-local destructors |
 //! | [`mod@std_calls`] | functions of std that `cargo raddle` lets programs call through here |
@@ -28,6 +28,7 @@ pub mod endings;
 pub mod environment;
 pub mod memory;
 pub mod plain;
+mod registers;
 mod scope;
 pub mod std_calls;
 mod stdio;

@@ -128,7 +128,7 @@ impl Program {
             Call::ThroughPointer => return Some(Site::User),
         };
         let name = &self.symbols().function(target)?.name(&self.image);
-        if name.starts_with("__tsan_") {
+        if ["__tsan_", "__asan_"].iter().any(|prefix| name.starts_with(prefix)) {
             return None;
         }
         let called = self.at(target, |at| at.chain().pop()).flatten();

@@ -18,6 +18,10 @@ struct Shared<T>(UnsafeCell<T>);
 unsafe impl<T> Sync for Shared<T> {}
 
 impl<T: Copy> Shared<T> {
+    fn place(&self) -> *mut T {
+        self.0.get()
+    }
+
     fn set(&self, value: T) {
         // SAFETY: the caller's.
         unsafe { *self.0.get() = value };
@@ -52,6 +56,97 @@ const ANY: &[Did] = &[Did::Read, Did::Write];
 
 mod data_race {
     use super::*;
+
+    /// A change in place reads and writes: the write alone is not ordered with the other read.
+    #[test]
+    fn of_a_read_and_a_change_in_place() {
+        fn change(ordered: bool) {
+            let (data, lock) = (Shared::<u64>::default(), Mutex::new(()));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let _guard = lock.lock();
+                    // SAFETY: none: this is the bug.
+                    unsafe { *data.place() += 1 };
+                });
+                let _guard = ordered.then(|| lock.lock());
+                data.get();
+            });
+        }
+        finds(&searching(), Kind::DataRace, || change(false), |f| check(f, [WRITE, READ], "change"));
+        passes(|| change(true));
+    }
+
+    /// Volatile accesses are announced twice: as what they are, and as plain ones.
+    #[test]
+    fn of_plain_accesses_right_after_volatile_ones() {
+        fn volatile(also_plain: bool) {
+            let data = Shared::<u64>::default();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    // SAFETY: none: this is the bug.
+                    unsafe {
+                        data.place().write_volatile(1);
+                        if also_plain {
+                            data.place().write(2);
+                        }
+                        data.place().write_volatile(3);
+                    }
+                });
+                // SAFETY: as above.
+                unsafe {
+                    data.place().read_volatile();
+                    if also_plain {
+                        data.place().read();
+                    }
+                }
+            });
+        }
+        finds(&searching(), Kind::DataRace, || volatile(true), |f| check(f, [WRITE, READ], "volatile"));
+        passes(|| volatile(false));
+    }
+
+    /// These are announced in another way, and the values in registers outlive all announcements between.
+    #[test]
+    fn of_accesses_of_32_bytes() {
+        use std::arch::x86_64::*;
+
+        #[target_feature(enable = "avx2")]
+        unsafe fn add(to: &Shared<[u32; 32]>, all: &[u32; 32]) -> u32 {
+            // SAFETY: none: this is the bug.
+            unsafe {
+                let to = to.place().cast::<__m256i>();
+                let mut sums = [_mm256_set1_epi32(1); 4];
+                for (index, part) in all.chunks(8).enumerate() {
+                    sums[index] = _mm256_add_epi32(sums[index], _mm256_loadu_si256(part.as_ptr().cast()));
+                    sums[3 - index] =
+                        _mm256_add_epi32(sums[3 - index], _mm256_set1_epi32(part[index] as i32));
+                }
+                for (index, sum) in sums.into_iter().enumerate() {
+                    _mm256_storeu_si256(to.add(index), sum);
+                }
+                all.iter().sum()
+            }
+        }
+        fn vectors(ordered: bool) {
+            let all: [u32; 32] = std::array::from_fn(|index| index as u32);
+            let expected: [u32; 32] = std::array::from_fn(|index| {
+                let other = 3 - index / 8;
+                1 + all[index] + all[8 * other + other]
+            });
+            let (data, lock) = (Shared(UnsafeCell::new([0; 32])), Mutex::new(()));
+            let run = || {
+                let _guard = ordered.then(|| lock.lock());
+                // SAFETY: the processor was asked.
+                assert_eq!(unsafe { add(&data, &all) }, 31 * 16);
+            };
+            thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(run)));
+            assert_eq!(data.get(), expected);
+        }
+        if std::is_x86_feature_detected!("avx2") {
+            finds(&searching(), Kind::DataRace, || vectors(false), |f| check(f, [WRITE, WRITE], "vectors"));
+            passes(|| vectors(true));
+        }
+    }
 
     /// Before the first exploration, calls of instrumentation callbacks are taken out of code that runs often. All are back in place when
     /// an exploration begins.

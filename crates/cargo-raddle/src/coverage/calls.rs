@@ -218,7 +218,7 @@ fn is_intercepted(symbol: &str) -> bool {
 }
 
 /// What names of functions that only Raddle has begin with.
-const OWN: [&str; 3] = ["__tsan_", "__wrap_", "__raddle_"];
+const OWN: [&str; 4] = ["__tsan_", "__asan_", "__wrap_", "__raddle_"];
 
 /// The functions of the C library that `raddle-intercept` defines.
 const INTERCEPTED: &[&str] = &[

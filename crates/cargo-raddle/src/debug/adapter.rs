@@ -242,7 +242,7 @@ fn plug_in_of(table: &Path) -> PathBuf {
 }
 
 /// Code that is not stepped into.
-const AVOID: &str = "^_*<?(std|core|alloc|test|raddle|raddle_engine|raddle_intercept)(::|\\.\\.)|^__tsan_|^_\\$LT\\$(std|core|alloc|raddle)";
+const AVOID: &str = "^_*<?(std|core|alloc|test|raddle|raddle_engine|raddle_intercept)(::|\\.\\.)|^__[at]san_|^_\\$LT\\$(std|core|alloc|raddle)";
 
 /// The commands that show values of std's types as such, which come with the compiler.
 fn formatters() -> Vec<String> {

@@ -71,7 +71,8 @@ fn is_raddles(frame: &Value) -> bool {
     let name = &*tidy(name(frame));
     const CRATES: [&str; 5] =
         ["raddle", "raddle_engine", "raddle_intercept", "raddle_reflect", "raddle_check"];
-    of_symbols || CRATES.contains(&crate_of(name)) || name.starts_with("__tsan_") || name == "raddle_stop"
+    let is_callback = ["__tsan_", "__asan_"].iter().any(|prefix| name.starts_with(prefix));
+    of_symbols || CRATES.contains(&crate_of(name)) || is_callback || name == "raddle_stop"
 }
 
 fn is_of_std(name: &str) -> bool {

@@ -4,7 +4,7 @@
 //! Every function is in a module of its own, which becomes an object file of its own: the linker takes exactly those
 //! that nobody else defines.
 #![no_std]
-#![allow(missing_docs)]
+#![allow(missing_docs, non_snake_case)]
 
 macro_rules! announcements {
     ($($name:ident)*) => {$(
@@ -18,11 +18,8 @@ macro_rules! announcements {
 announcements! {
     __tsan_read1 __tsan_read2 __tsan_read4 __tsan_read8 __tsan_read16
     __tsan_write1 __tsan_write2 __tsan_write4 __tsan_write8 __tsan_write16
-    __tsan_read_write1 __tsan_read_write2 __tsan_read_write4 __tsan_read_write8 __tsan_read_write16
     __tsan_unaligned_read2 __tsan_unaligned_read4 __tsan_unaligned_read8 __tsan_unaligned_read16
     __tsan_unaligned_write2 __tsan_unaligned_write4 __tsan_unaligned_write8 __tsan_unaligned_write16
-    __tsan_unaligned_read_write2 __tsan_unaligned_read_write4
-    __tsan_unaligned_read_write8 __tsan_unaligned_read_write16
     __tsan_volatile_read1 __tsan_volatile_read2 __tsan_volatile_read4
     __tsan_volatile_read8 __tsan_volatile_read16
     __tsan_volatile_write1 __tsan_volatile_write2 __tsan_volatile_write4
@@ -31,8 +28,34 @@ announcements! {
     __tsan_unaligned_volatile_read8 __tsan_unaligned_volatile_read16
     __tsan_unaligned_volatile_write2 __tsan_unaligned_volatile_write4
     __tsan_unaligned_volatile_write8 __tsan_unaligned_volatile_write16
-    __tsan_vptr_read __tsan_func_entry
+    __asan_loadN __asan_storeN __asan_handle_no_return
 }
+
+// Announcements of accesses to the address in a register, which change no register that code uses. All are in one object file, so that they
+// do not take long to compile: the program's own definitions go before these.
+#[cfg(target_arch = "x86_64")]
+macro_rules! accesses {
+    ($($register:literal)*) => {
+        pub mod accesses {
+            core::arch::global_asm!(
+                ".pushsection .text.__asan_check,\"ax\",@progbits",
+                $(
+                    ".irp size, 1, 2, 4, 8, 16",
+                    concat!(".weak __asan_check_load_add_\\size\\()_", $register),
+                    concat!("__asan_check_load_add_\\size\\()_", $register, ":"),
+                    concat!(".weak __asan_check_store_add_\\size\\()_", $register),
+                    concat!("__asan_check_store_add_\\size\\()_", $register, ":"),
+                    ".endr",
+                )*
+                "ret",
+                ".popsection",
+            );
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+accesses! { "RAX" "RBX" "RCX" "RDX" "RBP" "RSI" "RDI" "R8" "R9" "R12" "R13" "R14" "R15" }
 
 // What is called around functions of std that wait or wake, which then go on. In assembly, so that the compiler does not take
 // them for what every program has.
@@ -70,16 +93,6 @@ pub mod once_ends {
     pub unsafe extern "C" fn __raddle_once_ends() {
         core::arch::naked_asm!("ret")
     }
-}
-
-pub mod vptr_update {
-    #[unsafe(no_mangle)]
-    pub extern "C" fn __tsan_vptr_update(_address: *const u8, _value: *const u8) {}
-}
-
-pub mod func_exit {
-    #[unsafe(no_mangle)]
-    pub extern "C" fn __tsan_func_exit() {}
 }
 
 pub mod memcpy {

@@ -54,6 +54,7 @@ impl Engine {
         }
         let follows = self.follows_accesses();
         GLOBAL.wants_allocations.set(follows);
+        GLOBAL.volatile.set(0);
         GLOBAL.wanted_announcements.set(if follows { Wanted::All } else { Wanted::Freed });
     }
 

@@ -65,8 +65,8 @@ impl<'a> Search<'a> {
             max_ticks: (config.time_limit.as_millis() / u128::from(signals::TICK_MS)).min(u32::MAX.into())
                 as u32,
         };
+        Liveness::prepare();
         let checker = config.exhaustive.then(|| {
-            Liveness::prepare();
             let checker = ModelChecker::new(config.memory);
             Box::new(match config.preemptions {
                 Some(most) => checker.with_preemption_bound(most),

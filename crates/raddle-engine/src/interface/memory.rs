@@ -4,7 +4,10 @@ use crate::detect::fault::AccessKind;
 use crate::execution::Engine;
 use crate::isolate::heap::{self, Refusal};
 use crate::op::Caller;
-use crate::semantics::enter;
+use crate::platform::global::GLOBAL;
+use crate::semantics::{end_entry, enter};
+use crate::site::PlainAccessCounter;
+use crate::spinloop::liveness::look_at_function;
 
 /// The code under test has mapped memory.
 ///
@@ -90,14 +93,32 @@ pub unsafe fn plain(engine: *mut Engine, caller: Caller, address: usize, size: u
     unsafe { enter(engine, |engine| engine.plain_access(address, size, kind, caller)) };
 }
 
-/// An instrumentation callback as one number; optimised code makes each twice. Addresses have 47 bits, and sizes at
-/// most 5.
+/// An instrumentation callback as one number. Addresses have 47 bits, and sizes at most 5.
 #[inline(always)]
 pub const fn announcement(address: usize, size: usize, kind: AccessKind) -> usize {
     address | size << 48 | (kind as usize) << 60
 }
 
-/// A volatile access, at a location that others may change by design: it is checked for freed memory only.
+/// The size and the kind of an instrumentation callback, which is one of a read or a write.
+#[inline(always)]
+pub const fn size_and_kind(announcement: usize) -> (usize, AccessKind) {
+    let is_read = announcement >> 60 == AccessKind::Read as usize;
+    (announcement >> 48 & 0x1f, if is_read { AccessKind::Read } else { AccessKind::Write })
+}
+
+/// Finds out which vector registers the code uses that makes a callback, which returns to `pc`. The caller must be the thread that explores.
+#[inline]
+pub fn look_at_code(pc: usize) {
+    if PlainAccessCounter::is_new(pc) {
+        // This is no operation: the announcement that follows may still be one of a volatile access.
+        GLOBAL.in_engine.set(true);
+        look_at_function(pc);
+        end_entry();
+    }
+}
+
+/// A volatile access, at a location that others may change by design: it is checked for freed memory only. The code announces it as a plain
+/// access, too, before anything else happens: that is ignored.
 ///
 /// # Safety
 /// As for [`super::fence`].
@@ -107,4 +128,5 @@ pub unsafe fn volatile(engine: *mut Engine, address: usize, size: usize, kind: A
         // SAFETY: the caller's.
         unsafe { enter::<()>(engine, |engine| engine.use_after_free(address, size, kind)) };
     }
+    GLOBAL.volatile.set(announcement(address, size, kind));
 }

@@ -51,8 +51,13 @@ pub struct Global {
     pub heaps_end: Cell<usize>,
     /// The registers of the caller of the latest atomic access.
     pub registers: Cell<Registers>,
-    /// The latest callback of a plain access, until something else happens: optimised code makes each twice.
+    /// The latest callback of a plain access, until something else happens: to look at a repetition would tell nothing.
     pub last_announced: Cell<usize>,
+    /// The latest volatile access, as the callback of a plain one, until that comes: code announces volatile accesses as both, one right
+    /// after the other. 0 if there is none.
+    pub volatile: Cell<usize>,
+    /// The vector registers, which callbacks of plain accesses have to keep.
+    pub vectors: Cell<Vectors>,
     /// Whether the next call of `park` is Raddle's own, which checks its condition again.
     pub own_park: Cell<bool>,
     /// Called by a signal handler, with the given argument, when an execution and its verdict exceed the time limit.
@@ -90,7 +95,7 @@ pub struct Global {
     pub(crate) covered: Cell<*mut u8>,
     pub(crate) coverage: Cell<*mut c_void>,
     /// The instrumentation callbacks of plain accesses, which do not read the accessed memory.
-    pub announcements: Cell<&'static [unsafe extern "C" fn()]>,
+    pub announcements: Cell<&'static [Announcements]>,
     /// The instrumentation callbacks of compare-exchanges.
     pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
 }
@@ -107,6 +112,27 @@ pub enum Wanted {
     Freed = 2,
     /// All.
     All = 3,
+}
+
+/// The vector registers of the processor. **Invariant:** machine code compares them as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Vectors {
+    /// Nobody has looked yet.
+    Unknown = 0,
+    /// 16 of 16 bytes.
+    Short = 1,
+    /// More, or longer ones.
+    Long = 2,
+}
+
+/// The callbacks of plain accesses to the address in one register.
+#[derive(Clone, Copy, Debug)]
+pub struct Announcements {
+    /// The number of the register, as in machine code.
+    pub register: u8,
+    /// Callbacks for each kind and size. They change `r10`, `r11` and the flags only.
+    pub callbacks: [unsafe extern "C" fn(); 10],
 }
 
 impl Global {
@@ -157,6 +183,8 @@ pub static GLOBAL: Global = Global {
     heaps_end: Cell::new(0),
     registers: Cell::new(Registers::EMPTY),
     last_announced: Cell::new(0),
+    volatile: Cell::new(0),
+    vectors: Cell::new(Vectors::Unknown),
     own_park: Cell::new(false),
     overdue: Cell::new(None),
     explorer: AtomicU32::new(0),

@@ -255,6 +255,7 @@ pub(crate) unsafe fn enter<T>(engine: *mut Engine, work: impl FnOnce(&mut Engine
 pub(crate) unsafe fn begin_entry<'e>(engine: *mut Engine) -> &'e mut Engine {
     GLOBAL.in_engine.set(true);
     GLOBAL.last_announced.set(0);
+    GLOBAL.volatile.set(0);
     // SAFETY: the caller's.
     unsafe { &mut *engine }
 }

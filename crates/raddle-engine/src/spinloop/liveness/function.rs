@@ -11,7 +11,7 @@ use iced_x86::{
 };
 
 use super::unwind::Pads;
-use crate::platform::global::GLOBAL;
+use crate::platform::global::{Announcements, GLOBAL};
 
 /// The callee-saved registers other than `rsp`. Values in other registers do not outlive a call.
 pub(super) const SAVED: [Register; 6] =
@@ -25,6 +25,9 @@ const LONGEST: usize = 1 << 16;
 
 /// The greatest number of steps in the analysis of one value.
 const PATIENCE: usize = 20_000;
+
+/// The greatest number of instructions among which the uses of an address are searched.
+const NEAR: usize = 64;
 
 /// The home of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -205,18 +208,43 @@ impl Function {
         (!self.is_for_instrumentation(index)).then_some(taken)
     }
 
-    /// Whether the instruction takes an address only for an instrumentation callback.
+    /// Whether the instruction takes an address only for instrumentation callbacks. The register outlives them.
     fn is_for_instrumentation(&self, index: usize) -> bool {
-        const ARGUMENT: Register = Register::RDI;
-        let uses_it = |code: &&Instruction| {
-            let mut info = InstructionInfoFactory::new();
-            let used = info.info(code).used_registers();
-            code.flow_control() != FlowControl::Next
-                || used.iter().any(|used| used.register().full_register() == ARGUMENT)
-        };
-        let user = self.code[index + 1..].iter().find(uses_it);
-        self.code[index].op0_register() == ARGUMENT
-            && user.is_some_and(|code| is_call(code) && is_instrumentation(code))
+        let taken = self.code[index].op0_register().full_register();
+        let mut info = InstructionInfoFactory::new();
+        let mut seen = BTreeSet::new();
+        let mut announced = false;
+        let mut left = self.next(index).unwrap_or_default();
+        while let Some(index) = left.pop() {
+            if !seen.insert(index) {
+                continue;
+            }
+            let code = &self.code[index];
+            let mut accesses = info.info(code).used_registers().iter().filter_map(|used| {
+                let is_it = used.register().full_register() == taken;
+                is_it.then_some((used.access(), used.register().size()))
+            });
+            match accesses.next() {
+                _ if announced_register(code) == Some(taken) => announced = true,
+                Some((OpAccess::Write, 4..)) if accesses.next().is_none() => continue,
+                Some(_) => return false,
+                None => {}
+            }
+            let is_kept = code.flow_control() == FlowControl::Next || announced_register(code).is_some();
+            let is_dead = match code.flow_control() {
+                FlowControl::Return => ![Register::RAX, Register::RDX].contains(&taken),
+                _ => is_call(code) && taken == Register::RAX,
+            };
+            if !is_kept && is_dead {
+                continue;
+            }
+            let is_local = !is_call(code) && !self.leaves(index);
+            match self.next(index).filter(|_| is_kept || is_local) {
+                Some(next) if seen.len() <= NEAR => left.extend(next),
+                _ => return false,
+            }
+        }
+        announced
     }
 
     /// The calls and pauses in the loop around the instruction at `ip`. None outside of loops.
@@ -291,6 +319,9 @@ impl Function {
         let mut overwritten = false;
         match home {
             Home::Register(register) => {
+                if announced_register(code) == Some(SAVED[register]) {
+                    return Step::Read;
+                }
                 for used in used.used_registers() {
                     if used.register().full_register() != SAVED[register] {
                         continue;
@@ -402,10 +433,17 @@ pub(super) fn is_call(code: &Instruction) -> bool {
     matches!(code.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
 }
 
-/// Whether the instruction calls an instrumentation callback, which does not use the memory at its argument.
+/// The register of the address, if the instruction calls an instrumentation callback. That does not use the memory there, and keeps all
+/// registers of interest.
+fn announced_register(call: &Instruction) -> Option<Register> {
+    let target = (call.flow_control() == FlowControl::Call).then(|| call.near_branch_target() as usize)?;
+    let mut announcements = GLOBAL.announcements.get().iter();
+    let is_it = |of: &&Announcements| of.callbacks.iter().any(|&callback| callback as usize == target);
+    Some(Register::RAX + u32::from(announcements.find(is_it)?.register))
+}
+
 fn is_instrumentation(call: &Instruction) -> bool {
-    let target = call.near_branch_target() as usize;
-    GLOBAL.announcements.get().iter().any(|&announcement| announcement as usize == target)
+    announced_register(call).is_some()
 }
 
 /// The stack after an instruction. None if it is not known.
@@ -595,5 +633,41 @@ mod tests {
         // `jmp rax` in the middle of a function
         let function = Function::read(&[TAKE, &[0xff, 0xe0]].concat(), 0, Pads::default(), |_| false);
         assert!(function.is_none());
+    }
+
+    #[test]
+    fn an_address_that_only_announcements_get_does_not_escape() {
+        const CALLBACK: usize = 0x5000;
+        const RAX: u8 = 0;
+        // SAFETY: the function is not called.
+        let callback = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn()>(CALLBACK) };
+        let announcements = Box::leak(Box::new([Announcements { register: RAX, callbacks: [callback; 10] }]));
+        GLOBAL.announcements.set(announcements);
+        let after = |code: &[&[u8]]| {
+            let mut bytes = [TAKE, CALL].concat();
+            for part in code {
+                bytes.extend_from_slice(part);
+                if part == &[0xe8] {
+                    let next = 0x1000 + bytes.len() + 4;
+                    bytes.extend_from_slice(&((CALLBACK - next) as i32).to_le_bytes());
+                }
+            }
+            bytes.extend([GIVE_BACK, RETURN].concat());
+            let function = Function::read(&bytes, 0x1000, Pads::default(), |_| false);
+            let ip = 0x1000 + TAKE.len() + CALL.len();
+            function.expect("the code is understood").fate(ip as u64, -32, Home::Byte(-24))
+        };
+        // `lea rax, [rsp+8]`; `lea rcx, [rsp+8]`
+        const TAKE_BY_RAX: &[u8] = &[0x48, 0x8d, 0x44, 0x24, 0x08];
+        const TAKE_BY_RCX: &[u8] = &[0x48, 0x8d, 0x4c, 0x24, 0x08];
+        const ANNOUNCE: &[u8] = &[0xe8];
+        // `xor eax, eax`; `mov rcx, rax`
+        const FORGET: &[u8] = &[0x31, 0xc0];
+        const KEEP: &[u8] = &[0x48, 0x89, 0xc1];
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE, FORGET, CALL]), Fate::Unread(0));
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE, CALL]), Fate::Unread(0), "functions do not read rax");
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE, KEEP, CALL]), Fate::Read);
+        assert_eq!(after(&[TAKE_BY_RAX, ANNOUNCE]), Fate::Unread(0), "nobody reads it after the return");
+        assert_eq!(after(&[TAKE_BY_RCX, ANNOUNCE, CALL]), Fate::Read, "the callback gets another register");
     }
 }

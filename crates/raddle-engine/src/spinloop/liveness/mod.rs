@@ -14,10 +14,12 @@
 //! | `function` | control flow and liveness within one function |
 //! | `callees` | functions that do not return, and functions that compare and exchange |
 //! | `unwind` | frames of the stack, and the extent of functions, from the unwinder's tables |
+//! | `vectors` | functions that use long vector registers, which announcements of plain accesses have to keep |
 
 mod callees;
 mod function;
 mod unwind;
+mod vectors;
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -25,6 +27,7 @@ use std::ops::RangeInclusive;
 use callees::Callees;
 use function::{Fate, Function, Home, SAVED, is_call, is_pause};
 use unwind::{Frame, frames, function_of};
+pub(crate) use vectors::look_at_function;
 
 use crate::platform::global::Registers;
 

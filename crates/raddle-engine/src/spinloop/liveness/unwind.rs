@@ -51,7 +51,8 @@ pub(super) fn code_at(start: usize) -> Option<&'static [u8]> {
     code_around(start).filter(|code| code.as_ptr().addr() == start)
 }
 
-fn code_around(address: usize) -> Option<&'static [u8]> {
+/// The code of the function around an address.
+pub(super) fn code_around(address: usize) -> Option<&'static [u8]> {
     let mut bases = Bases { text: ptr::null(), data: ptr::null(), function: ptr::null() };
     // SAFETY: the unwinder only searches its tables for the address.
     let entry = unsafe { _Unwind_Find_FDE(ptr::without_provenance(address), &mut bases) };
