@@ -118,7 +118,12 @@ with_caller!(posix_memalign, "rcx", posix_memalign_from);
 /// A block of an execution or of the engine.
 #[inline(always)]
 fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
-    let block = heap::allocate(source, size, align);
+    announce(heap::allocate(source, size, align), source, size)
+}
+
+/// Tells the engine of a new block.
+#[inline(always)]
+fn announce(block: *mut u8, source: Source, size: usize) -> *mut u8 {
     if GLOBAL.wants_allocations.get()
         && source == Source::Execution
         && let Some(engine) = engine_of_virtual_thread()
@@ -143,12 +148,7 @@ unsafe extern "C" fn calloc_from(count: usize, size: usize, caller: usize) -> *m
         Source::Process => unsafe { __libc_calloc(count, size) },
         source => {
             let Some(size) = count.checked_mul(size) else { return ptr::null_mut() };
-            let block = allocate(source, size, ALIGN);
-            if !block.is_null() {
-                // SAFETY: a block of that size. It may have been used before.
-                unsafe { block.write_bytes(0, size) };
-            }
-            block.cast()
+            announce(heap::allocate_zeroed(source, size, ALIGN), source, size).cast()
         }
     }
 }
@@ -251,12 +251,10 @@ extern "C" fn __raddle_allocate(size: usize, align: usize) -> *mut u8 {
 /// The same for zeroed memory.
 #[unsafe(no_mangle)]
 extern "C" fn __raddle_allocate_zeroed(size: usize, align: usize) -> *mut u8 {
-    let block = __raddle_allocate(size, align);
-    if !block.is_null() {
-        // SAFETY: a block of that size. It may have been used before.
-        unsafe { block.write_bytes(0, size) };
+    match heap::source() {
+        Source::Engine => heap::allocate_zeroed(Source::Engine, size, align.max(ALIGN)),
+        _ => ptr::null_mut(),
     }
-    block
 }
 
 /// Called before memory is freed: true if the engine owned and freed it.

@@ -38,17 +38,35 @@ impl Arena {
 
     #[inline]
     pub(super) fn allocate(&mut self, size: usize, align: usize) -> *mut u8 {
+        self.allocate_and_tell(size, align).0
+    }
+
+    /// Allocates zeroed memory. That which no block has had before is zero, and takes no page until it is written.
+    pub(super) fn allocate_zeroed(&mut self, size: usize, align: usize) -> *mut u8 {
+        let (payload, is_new) = self.allocate_and_tell(size, align);
+        if !payload.is_null() && !is_new {
+            // SAFETY: a block of that size.
+            unsafe { payload.write_bytes(0, size) };
+        }
+        payload
+    }
+
+    /// Allocates, and tells whether no block had the memory before.
+    #[inline]
+    fn allocate_and_tell(&mut self, size: usize, align: usize) -> (*mut u8, bool) {
+        const FULL: (*mut u8, bool) = (ptr::null_mut(), false);
         let slack = if align > HEADER { align } else { 0 };
-        let Some(wanted) = size.max(1).checked_add(slack) else { return ptr::null_mut() };
+        let Some(wanted) = size.max(1).checked_add(slack) else { return FULL };
         if wanted > (self.end - self.next) / 2 {
-            return ptr::null_mut();
+            return FULL;
         }
         let (class, capacity) = class_of(wanted);
+        let is_new = self.free[class].is_null();
         let block = match self.free[class] {
             block if block.is_null() => {
                 let block = self.next;
                 if block + HEADER + capacity > self.end {
-                    return ptr::null_mut();
+                    return FULL;
                 }
                 self.next = block + HEADER + capacity;
                 ptr::with_exposed_provenance_mut::<u8>(block)
@@ -68,7 +86,7 @@ impl Arena {
                 offset: (HEADER + offset) as u32,
                 usable: capacity - offset,
             });
-            payload
+            (payload, is_new)
         }
     }
 

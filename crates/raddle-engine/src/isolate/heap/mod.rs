@@ -130,6 +130,20 @@ pub fn allocate(source: Source, size: usize, align: usize) -> *mut u8 {
     }
 }
 
+/// Allocates zeroed memory, as [`allocate`] does.
+#[inline]
+pub fn allocate_zeroed(source: Source, size: usize, align: usize) -> *mut u8 {
+    if source == Source::Engine {
+        return with_arena(|arena| arena.allocate_zeroed(size, align));
+    }
+    let block = allocate(source, size, align);
+    if !block.is_null() {
+        // SAFETY: a block of that size. An earlier execution may have used it.
+        unsafe { block.write_bytes(0, size) };
+    }
+    block
+}
+
 /// Frees a block.
 ///
 /// # Errors
