@@ -122,16 +122,13 @@ pub(crate) const ANNOUNCED: &[Flag] = &[
     },
 ];
 
-/// What is added to crates that are optimised, but not together with others.
+/// What is added to crates that are optimised, but not together with others. Crates that are compiled incrementally stay as they are: one part
+/// would be compiled again after each change.
 pub(crate) const WHOLE: Flag = Flag {
     args: &["-C", "codegen-units=1"],
     why: "the parts of a crate would be optimised together after each of them was by itself. The passes of the instrumentation run in \
           between, and loops that have calls of theirs are not vectorised. One part is better code in less time of the processor",
 };
-
-/// What is added instead to crates that are compiled incrementally.
-pub(crate) const IN_PARTS: Flag =
-    Flag { args: &["-C", "lto=off"], why: "one part would be compiled again after each change" };
 
 /// Added where the profile gives no debug information at all: traces name source lines and variables.
 pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
@@ -141,10 +138,8 @@ pub(crate) const DEBUGINFO: &[&str] = &["-C", "debuginfo=2"];
 pub(crate) struct Plan {
     /// What is added to the command line of an instrumented crate.
     pub(crate) flags: Vec<String>,
-    /// What is added if the crate is optimised, but not together with others.
+    /// What is added if the crate is optimised, but neither together with others nor incrementally.
     pub(crate) whole: Vec<String>,
-    /// What is added instead if it is compiled incrementally.
-    pub(crate) in_parts: Vec<String>,
     /// What is added if the profile asks for no debug information.
     pub(crate) debuginfo: Vec<String>,
     /// The libraries that are not instrumented.

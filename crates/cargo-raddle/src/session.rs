@@ -80,7 +80,6 @@ impl Session {
         let plan = Plan {
             flags: instrument::flags(renames.as_deref()),
             whole: instrument::WHOLE.to_args(),
-            in_parts: instrument::IN_PARTS.to_args(),
             debuginfo: instrument::DEBUGINFO.iter().map(|arg| (*arg).to_owned()).collect(),
             uninstrumented: instrument::uninstrumented(&metadata)?,
             libraries: LibraryFlags::new(&metadata, &rustc),

@@ -244,12 +244,9 @@ impl Invocation {
             Treatment::Ignore => return additions,
             Treatment::Instrument => {
                 additions.extend_from_slice(&plan.flags);
-                if self.is_machine_code && !matches!(self.opt_level.as_deref(), None | Some("0")) {
-                    additions.extend_from_slice(if self.is_incremental {
-                        &plan.in_parts
-                    } else {
-                        &plan.whole
-                    });
+                let is_optimised = !matches!(self.opt_level.as_deref(), None | Some("0"));
+                if is_optimised && self.is_machine_code && !self.is_incremental {
+                    additions.extend_from_slice(&plan.whole);
                 }
                 // Code is classified by debug information. Line tables do not tell an `Arc` of the program from one of its threads.
                 if !matches!(self.debuginfo.as_deref(), Some("2" | "full")) {
@@ -382,7 +379,6 @@ mod tests {
         Plan {
             flags: vec!["FLAGS".into()],
             whole: vec!["WHOLE".into()],
-            in_parts: vec!["PARTS".into()],
             debuginfo: vec!["DEBUG".into()],
             uninstrumented: Uninstrumented {
                 engine: BTreeSet::from(["/ws/engine/src/lib.rs".into()]),
@@ -423,7 +419,7 @@ mod tests {
             check(&line, &format!("FLAGS {expected}DEBUG {LINK}"));
         };
         check_flags("-C opt-level=3", "WHOLE ");
-        check_flags("-C opt-level=s -C incremental=/a", "PARTS ");
+        check_flags("-C opt-level=s -C incremental=/a", "");
         check_flags("-C opt-level=0", "");
         check_flags("-C incremental=/a", "");
     }

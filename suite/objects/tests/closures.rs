@@ -45,8 +45,8 @@ fn a_local_that_threads_borrow_is_a_root() {
         &failure,
         "counter",
         "\
-T1 load: Counter#1 = Counter { value: 0, name: \"hits\" }
-T2 store: Counter#1.0 = 1
+T2 load: Counter#1 = Counter { value: 0, name: \"hits\" }
+T1 store: Counter#1.0 = 1
 ",
         &["Counter#1 (freed) = Counter { value: 1, name: \"hits\" }"],
     );
@@ -189,15 +189,15 @@ fn tagged_pointers_have_their_marks() {
         &failure,
         "list",
         "\
-T0 load: Atomic#1 = Entry#1
-T0 load: Entry#1 = Entry { key: 1, next: null }
+T1 load: Atomic#1 = Entry#1
+T1 load: Entry#1 = Entry { key: 1, next: null }
+T1 store: Entry#1.1 = null tagged 1
 T0 store: Entry#1.1 = Entry#2
 T0 store: Entry#2 = Entry { key: 2, next: null }
-T1 store: Entry#1.1 = null tagged 1
 ",
         &[
             "Atomic#1 (freed) = Entry#1",
-            "Entry#1 = Entry { key: 1, next: null tagged 1 }",
+            "Entry#1 = Entry { key: 1, next: Entry#2 }",
             "Entry#2 = Entry { key: 2, next: null }",
         ],
     );

@@ -28,9 +28,9 @@ fn a_mutex_has_a_holder() {
         assert_eq!(*total.lock(), 2);
     });
     let states = states(&failure, "Mutex#1");
-    assert_eq!(states.first().map(String::as_str), Some("Mutex(locked by T1: 0)"), "{states:?}");
+    assert_eq!(states.first().map(String::as_str), Some("Mutex(locked by T2: 0)"), "{states:?}");
     for state in
-        ["Mutex(unlocked: 0)", "Mutex(locked by T2: 0)", "Mutex(unlocked: 1)", "Mutex(locked by T0: 1)"]
+        ["Mutex(unlocked: 0)", "Mutex(locked by T1: 0)", "Mutex(unlocked: 1)", "Mutex(locked by T0: 1)"]
     {
         assert!(states.contains(&state.to_owned()), "no `{state}` in {states:?}");
     }

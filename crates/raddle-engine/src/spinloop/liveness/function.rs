@@ -71,6 +71,9 @@ pub(super) struct Function {
     targets: Vec<usize>,
     /// The lowest byte of the stack whose address the function takes; `i64::MAX` if it takes none.
     lowest_taken: i64,
+    /// The lowest byte of the registers that the function saves when it begins. No object of the program lies there, or higher: an
+    /// address that the function takes leads to none of these bytes.
+    saved: i64,
 }
 
 impl Function {
@@ -97,7 +100,9 @@ impl Function {
             pads,
             targets: Vec::new(),
             lowest_taken: i64::MAX,
+            saved: 0,
         };
+        function.saved = function.lowest_saved();
         if function.code.iter().any(|code| code.flow_control() == FlowControl::IndirectBranch) {
             function.targets = function.read_tables();
         }
@@ -113,6 +118,16 @@ impl Function {
 
     fn at(&self, ip: u64) -> Option<usize> {
         self.code.binary_search_by_key(&ip, Instruction::ip).ok()
+    }
+
+    /// The lowest byte of the registers that the first instructions save. They may also make a frame pointer.
+    fn lowest_saved(&self) -> i64 {
+        let begins = |code: &&Instruction| match code.mnemonic() {
+            Mnemonic::Push => SAVED.contains(&code.op0_register()),
+            mnemonic => mnemonic == Mnemonic::Mov && code.op0_register() == Register::RBP,
+        };
+        let pushes = self.code.iter().take_while(begins).filter(|code| code.mnemonic() == Mnemonic::Push);
+        -8 - 8 * pushes.count() as i64
     }
 
     /// The targets of the function's jump tables: distances from the table's own address, which a `lea` loads.
@@ -272,6 +287,11 @@ impl Function {
         self.lowest_taken
     }
 
+    /// Whether a byte of the stack belongs to a saved register, or to the return address.
+    pub(super) fn is_saved(&self, byte: i64) -> bool {
+        (self.saved..0).contains(&byte)
+    }
+
     /// The fate of a value after a call has returned to `ip`. `pointer` is the stack pointer there.
     pub(super) fn fate(&self, ip: u64, pointer: i64, home: Home) -> Fate {
         let Some(first) = self.at(ip) else { return Fate::Read };
@@ -371,7 +391,10 @@ impl Function {
                         Bytes::StackFrom(_) | Bytes::Unknown => {}
                     }
                 }
-                if !overwritten && self.taken_at(index).is_some_and(|taken| taken <= byte) {
+                if !overwritten
+                    && !self.is_saved(byte)
+                    && self.taken_at(index).is_some_and(|taken| taken <= byte)
+                {
                     return Step::Stays(Home::Escaped(byte));
                 }
             }
@@ -633,6 +656,17 @@ mod tests {
         // `jmp rax` in the middle of a function
         let function = Function::read(&[TAKE, &[0xff, 0xe0]].concat(), 0, Pads::default(), |_| false);
         assert!(function.is_none());
+    }
+
+    #[test]
+    fn saved_registers_do_not_escape_with_the_addresses_of_locals() {
+        let code = |save: &[u8]| [save, TAKE, CALL].concat();
+        let rest = [TAKE_ADDRESS, CALL, GIVE_BACK, POP_RBX, RETURN];
+        // `push rax` makes room for a local. It has no address of its own; that of the local below may lead there.
+        const PUSH_RAX: &[u8] = &[0x50];
+        assert_eq!(fate(&[&code(PUSH_RBX)], &rest, -40, Home::Byte(-16)), Fate::Unread(1));
+        assert_eq!(fate(&[&code(PUSH_RAX)], &rest, -40, Home::Byte(-16)), Fate::Read);
+        assert_eq!(fate(&[&code(PUSH_RBX)], &rest, -40, Home::Byte(-24)), Fate::Read);
     }
 
     #[test]

@@ -191,10 +191,13 @@ impl Liveness {
         {
             return true;
         }
+        let Some(function) = self.function(&frames[own]) else { return true };
+        if function.is_saved(byte) {
+            return false;
+        }
+        let lowest = function.lowest_taken();
         let might_be_read = self.is_read(&frames[own..], Home::Escaped(byte))
             || (0..own).any(|inner| self.is_read(&frames[inner..], Home::Elsewhere));
-        let Some(function) = self.function(&frames[own]) else { return true };
-        let lowest = function.lowest_taken();
         might_be_read && lowest <= byte && {
             let end = frames[own + 1].stack;
             let lowest = end.saturating_add_signed(lowest as isize).max(frames[own].stack);
