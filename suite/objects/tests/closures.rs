@@ -187,7 +187,7 @@ fn tagged_pointers_have_their_marks() {
     });
     check(
         &failure,
-        "list",
+        "other",
         "\
 T1 load: Atomic#1 = Entry#1
 T1 load: Entry#1 = Entry { key: 1, next: null }
