@@ -54,6 +54,8 @@ check("the failure is shown", "queue", async (page) => {
 
 check("names, values and source text are text", "queue", async (page) => {
   await page.locator("#tab-state").click();
+  // The diagram is drawn in the next frame.
+  await page.waitForFunction(() => document.querySelector("#state .diagram").textContent !== "");
   assert.equal(await page.locator("img").count(), 0);
   assert.match(await page.locator("#state .diagram").innerHTML(), /&lt;\/script&gt;&lt;img/);
   assert.match(await text(page, "#source .body"), /<\/script>/);
