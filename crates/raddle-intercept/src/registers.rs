@@ -266,7 +266,8 @@ mod tests {
                 Level::Avx => (16, 4),
                 Level::Avx512 => (32, 8),
             };
-            let number = |of: usize, at: usize| (0x0101_0101_0101_0101 * (1 + at as u64)) ^ ((of as u64) << 56);
+            let number =
+                |of: usize, at: usize| (0x0101_0101_0101_0101 * (1 + at as u64)) ^ ((of as u64) << 56);
             let mut registers = Registers { general: [0; 16], masks: [0; 8], vectors: [[0; 8]; 32] };
             registers.general = std::array::from_fn(|at| number(1, at));
             for (vector, content) in registers.vectors[..vectors].iter_mut().enumerate() {
