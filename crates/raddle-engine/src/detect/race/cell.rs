@@ -58,12 +58,11 @@ impl ShadowAccess {
         self.0 as u32
     }
 
-    /// The access with another time; none, if that is 0.
-    pub(super) fn rebased(self, rebased: impl Fn(u32) -> u32) -> ShadowAccess {
-        match rebased(self.time()) {
-            0 => ShadowAccess::NONE,
-            time => ShadowAccess(self.0 & !u64::from(u32::MAX) | u64::from(time)),
-        }
+    /// The access of an execution with the base `old`, for one with the base `new`. None, if it is of an earlier execution.
+    #[inline(always)]
+    pub(super) fn rebased(self, old: u32, new: u32) -> ShadowAccess {
+        let moved = self.0.wrapping_sub(old.into()).wrapping_add(new.into());
+        if self.time() > old { ShadowAccess(moved) } else { ShadowAccess::NONE }
     }
 
     #[inline(always)]

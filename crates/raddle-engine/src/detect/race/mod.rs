@@ -117,13 +117,13 @@ impl Races {
             self.overflow.push(
                 overflow
                     .iter()
-                    .map(|recorded| RecordedAccess { access: recorded.access.rebased(rebased), ..*recorded })
+                    .map(|recorded| RecordedAccess { access: recorded.access.rebased(old, new), ..*recorded })
                     .collect(),
             );
         }
         self.used.extend_from_slice(&snapshot.addresses);
         for (&at, cell) in snapshot.addresses.iter().zip(&snapshot.cells) {
-            let accesses = cell.accesses.map(|access| access.rebased(rebased));
+            let accesses = cell.accesses.map(|access| access.rebased(old, new));
             let overflow_of = if cell.overflow_of == old + 1 { new + 1 } else { 0 };
             // SAFETY: as above.
             unsafe {

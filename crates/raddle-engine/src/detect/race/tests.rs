@@ -85,13 +85,31 @@ fn overlap(a: &Access, b: &Access) -> bool {
     a.bytes().start < b.bytes().end && b.bytes().start < a.bytes().end
 }
 
+/// A checkpoint of an execution, before the step of that number.
+struct Checkpoint {
+    before: usize,
+    snapshot: Option<Snapshot>,
+}
+
 /// Runs the steps of an execution; returns the first race, as the definition has it, after checking that the detector says the
-/// same.
-fn run(races: &mut Races, steps: &[Step]) -> Option<usize> {
+/// same. Takes the checkpoint on the way, or begins there if it was taken before.
+fn run(races: &mut Races, steps: &[Step], checkpoint: &mut Checkpoint) -> Option<usize> {
     let mut threads = Threads::new();
     let mut made: Vec<(Access, u32)> = Vec::new();
-    races.begin();
+    let begin = match &checkpoint.snapshot {
+        Some(snapshot) => {
+            races.restore(snapshot);
+            checkpoint.before
+        }
+        None => {
+            races.begin();
+            0
+        }
+    };
     for (number, &step) in steps.iter().enumerate() {
+        if number == checkpoint.before && checkpoint.snapshot.is_none() {
+            races.snapshot(checkpoint.snapshot.insert(Snapshot::default()));
+        }
         match step {
             Step::Release { thread, message } => threads.release(thread, message),
             Step::Acquire { thread, message } => threads.acquire(thread, message),
@@ -114,11 +132,13 @@ fn run(races: &mut Races, steps: &[Step]) -> Option<usize> {
                     made.iter().any(|(earlier, _)| earlier.thread == other && overlap(earlier, &access))
                 };
                 let said = match kind {
+                    _ if number < begin => Ok(()),
                     // What is freed is not accessed again; here it may be, as if it were allocated anew at once.
                     AccessKind::Free => races.free(access.bytes(), access.thread, used_by, knows),
                     _ => races.access(access.address, size, kind, epoch, knows, calls),
                 };
                 match said {
+                    _ if number < begin => {}
                     Ok(()) => assert!(expected.is_empty(), "{access:?} races with {expected:?}"),
                     Err(earlier) => {
                         let real = expected.iter().any(|other| {
@@ -146,7 +166,21 @@ proptest! {
     fn exactly_the_first_race_is_found(executions in prop::collection::vec(prop::collection::vec(step(), 0..40), 1..4)) {
         let mut races = Races::default();
         for steps in &executions {
-            run(&mut races, steps);
+            run(&mut races, steps, &mut Checkpoint { before: usize::MAX, snapshot: None });
+        }
+    }
+
+    #[test]
+    fn executions_that_begin_at_a_checkpoint_have_the_same_races(
+        shared in prop::collection::vec(step(), 0..40),
+        executions in prop::collection::vec((prop::collection::vec(step(), 1..20), any::<bool>()), 2..6),
+    ) {
+        let mut races = Races::default();
+        let mut checkpoint = Checkpoint { before: shared.len(), snapshot: None };
+        for (steps, begins_there) in &executions {
+            let steps = [&shared[..], steps].concat();
+            let mut none = Checkpoint { before: usize::MAX, snapshot: None };
+            run(&mut races, &steps, if *begins_there { &mut checkpoint } else { &mut none });
         }
     }
 }
