@@ -87,7 +87,7 @@ impl<'d> At<'_, 'd> {
 
     /// The file (as the unit's line program numbers it) and line of the code at the address.
     fn position(&self, unit: &Unit<'_>) -> Option<(u64, Option<u32>)> {
-        self.table.lines.get_or_init(|| Lines::read(unit)).find(self.address)
+        self.table.lines.get_or_init(|| Lines::read(unit)).find(unit, self.address)
     }
 
     /// The functions at the address, innermost first; the last is the one whose code it is.

@@ -23,6 +23,7 @@
 mod calls;
 mod classify;
 mod dwarf;
+mod entries;
 mod error;
 mod function;
 mod image;

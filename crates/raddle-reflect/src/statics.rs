@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::dwarf::{Entry, Offset, reference};
+use crate::dwarf::{Offset, reference};
+use crate::entries::Step;
 use crate::types::fixed_address;
 use crate::units::UnitTable;
 
@@ -19,20 +20,8 @@ pub(crate) fn read(table: &UnitTable) -> Statics {
 
 fn read_into(table: &UnitTable, statics: &mut Statics) -> gimli::Result<()> {
     let unit = table.unit()?;
-    let mut entries = unit.entries_raw(None)?;
-    let mut entry = Entry::null();
-    while !entries.is_empty() {
-        let mut ahead = entries.clone();
-        let Some(abbreviation) = ahead.read_abbreviation()? else {
-            entries = ahead;
-            continue;
-        };
-        if abbreviation.tag() != gimli::DW_TAG_variable {
-            ahead.skip_attributes(abbreviation.attributes())?;
-            entries = ahead;
-            continue;
-        }
-        entries.read_entry(&mut entry)?;
+    for Step { offset, .. } in table.entries(&unit).filter(|step| step.tag == gimli::DW_TAG_variable) {
+        let entry = unit.entry(offset)?;
         if let Some(address) = fixed_address(&unit, &entry)
             && let Some(of) = reference(&entry, gimli::DW_AT_type)
         {

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{Abbreviations, DebugInfo};
 
-use crate::dwarf::{Dwarf, Entry, Offset, Unit, slice};
+use crate::dwarf::{Dwarf, Offset, Unit, slice};
+use crate::entries::{Entries, Step};
 use crate::lines::Lines;
 use crate::statics::Statics;
 
@@ -175,29 +176,25 @@ impl UnitTable {
         (entry < *end).then_some(name)
     }
 
+    /// All entries of the unit.
+    pub(crate) fn entries<'u, 'd>(&'u self, unit: &'u Unit<'d>) -> Entries<'u, 'd> {
+        Entries::new(unit, &self.bytes)
+    }
+
     fn scan(&self, dwarf: &Dwarf<'_>) -> gimli::Result<(Vec<FunctionRange>, Vec<Namespace>)> {
         let (mut functions, mut crates) = (Vec::new(), Vec::new());
         let unit = self.unit()?;
-        let mut entry = Entry::null();
-        let mut entries = unit.entries_raw(None)?;
         // The beginning of the current namespace.
         let mut namespace: Option<(Offset, String)> = None;
-        while !entries.is_empty() {
-            let (depth, offset) = (entries.next_depth(), entries.next_offset());
+        for Step { offset, depth, tag } in self.entries(&unit) {
             if depth <= 1
                 && let Some((begin, name)) = namespace.take()
             {
                 crates.push((begin, offset, name));
             }
-            // The abbreviation decides first: most entries are only stepped over.
-            let mut ahead = entries.clone();
-            let Some(abbreviation) = ahead.read_abbreviation()? else {
-                entries = ahead;
-                continue;
-            };
-            match abbreviation.tag() {
+            match tag {
                 gimli::DW_TAG_subprogram => {
-                    entries.read_entry(&mut entry)?;
+                    let entry = unit.entry(offset)?;
                     let mut ranges = dwarf.die_ranges(&unit, &entry)?;
                     while let Ok(Some(range)) = ranges.next() {
                         if range.begin != 0 && range.begin < range.end {
@@ -207,18 +204,14 @@ impl UnitTable {
                     }
                 }
                 gimli::DW_TAG_namespace if depth == 1 => {
-                    entries.read_entry(&mut entry)?;
-                    let name = dwarf.text(&unit, &entry, gimli::DW_AT_name);
+                    let name = dwarf.text(&unit, &unit.entry(offset)?, gimli::DW_AT_name);
                     namespace = name.map(|name| (offset, name));
                 }
-                _ => {
-                    ahead.skip_attributes(abbreviation.attributes())?;
-                    entries = ahead;
-                }
+                _ => {}
             }
         }
         if let Some((begin, name)) = namespace {
-            crates.push((begin, entries.next_offset(), name));
+            crates.push((begin, gimli::UnitOffset(self.bytes.len()), name));
         }
         Ok((functions, crates))
     }

@@ -1,0 +1,207 @@
+//! Steps through the entries of a unit, most of which nobody reads: only their codes are looked at. A unit has hundreds of thousands of
+//! entries, of a few hundred layouts.
+
+use gimli::{Abbreviation, DwForm, DwTag, UnitOffset};
+
+use crate::dwarf::{Offset, Unit};
+
+/// The entries of a unit that were not stepped over yet. Damaged information ends them.
+pub(crate) struct Entries<'u, 'd> {
+    unit: &'u Unit<'d>,
+    /// The bytes of the unit.
+    bytes: &'u [u8],
+    /// What is known of the entries of each code.
+    layouts: Vec<Option<Layout>>,
+    at: usize,
+    depth: isize,
+}
+
+/// An entry that was stepped over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) offset: Offset,
+    /// The number of entries around it: 0 for that of the unit itself.
+    pub(crate) depth: isize,
+    pub(crate) tag: DwTag,
+}
+
+/// The layout of the entries of one code.
+#[derive(Clone, Debug)]
+struct Layout {
+    tag: DwTag,
+    has_children: bool,
+    /// What follows the code. None if that takes more than these rules to tell.
+    parts: Option<Vec<Part>>,
+}
+
+/// A part of an entry.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Bytes(usize),
+    /// A number in LEB128.
+    Number,
+    /// The number of bytes in LEB128, and the bytes.
+    Block,
+}
+
+impl<'u, 'd> Entries<'u, 'd> {
+    /// The entries of a unit with these bytes.
+    pub(crate) fn new(unit: &'u Unit<'d>, bytes: &'u [u8]) -> Entries<'u, 'd> {
+        Entries { unit, bytes, layouts: Vec::new(), at: unit.header.root_offset().0, depth: 0 }
+    }
+
+    fn step(&mut self) -> Option<Step> {
+        loop {
+            let begin = self.at;
+            let code = self.number()?;
+            if code == 0 {
+                self.depth -= 1;
+                continue;
+            }
+            let index = usize::try_from(code).ok().filter(|&code| code <= self.bytes.len())?;
+            if self.layouts.len() <= index {
+                self.layouts.resize(index + 1, None);
+            }
+            if self.layouts[index].is_none() {
+                self.layouts[index] = Some(Layout::of(self.unit.abbreviations.get(code)?, self.unit));
+            }
+            let layout = self.layouts[index].take()?;
+            let end = match &layout.parts {
+                Some(parts) => parts.iter().try_for_each(|&part| self.skip(part)).map(|()| self.at),
+                None => self.end_of(begin),
+            };
+            let step = Step { offset: UnitOffset(begin), depth: self.depth, tag: layout.tag };
+            self.depth += isize::from(layout.has_children);
+            self.layouts[index] = Some(layout);
+            self.at = end?;
+            return Some(step);
+        }
+    }
+
+    /// The end of the entry at an offset, of any layout.
+    fn end_of(&self, begin: usize) -> Option<usize> {
+        let mut entries = self.unit.entries_raw(Some(UnitOffset(begin))).ok()?;
+        let abbreviation = entries.read_abbreviation().ok()??;
+        entries.skip_attributes(abbreviation.attributes()).ok()?;
+        Some(entries.next_offset().0)
+    }
+
+    fn skip(&mut self, part: Part) -> Option<()> {
+        match part {
+            Part::Bytes(count) => self.at += count,
+            Part::Number => _ = self.number()?,
+            Part::Block => {
+                let count = usize::try_from(self.number()?).ok()?;
+                self.at = self.at.checked_add(count)?;
+            }
+        }
+        Some(())
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        unsigned(self.bytes, &mut self.at)
+    }
+}
+
+impl Iterator for Entries<'_, '_> {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        self.step()
+    }
+}
+
+impl Layout {
+    fn of(abbreviation: &Abbreviation, unit: &Unit<'_>) -> Layout {
+        let mut parts = Some(Vec::new());
+        for attribute in abbreviation.attributes() {
+            let part = match attribute.size(&unit.header) {
+                Some(size) => Some(Part::Bytes(size)),
+                None => Part::of(attribute.form()),
+            };
+            parts = parts.zip(part).map(|(mut parts, part)| {
+                match (parts.last_mut(), part) {
+                    (Some(Part::Bytes(before)), Part::Bytes(more)) => *before += more,
+                    _ => parts.push(part),
+                }
+                parts
+            });
+        }
+        Layout { tag: abbreviation.tag(), has_children: abbreviation.has_children(), parts }
+    }
+}
+
+impl Part {
+    /// An attribute of no fixed size.
+    fn of(form: DwForm) -> Option<Part> {
+        match form {
+            gimli::DW_FORM_udata | gimli::DW_FORM_sdata | gimli::DW_FORM_ref_udata => Some(Part::Number),
+            gimli::DW_FORM_strx | gimli::DW_FORM_addrx => Some(Part::Number),
+            gimli::DW_FORM_loclistx | gimli::DW_FORM_rnglistx => Some(Part::Number),
+            gimli::DW_FORM_exprloc | gimli::DW_FORM_block => Some(Part::Block),
+            _ => None,
+        }
+    }
+}
+
+/// Reads an unsigned number in LEB128, and goes behind it. Higher bits than there are do not count.
+#[inline]
+pub(crate) fn unsigned(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        if shift < u64::BITS {
+            number |= u64::from(byte & 0x7f) << shift;
+        }
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+        shift += 7;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Program;
+    use crate::units::UnitTable;
+
+    /// The entries of a unit, read one by one.
+    fn by_definition(unit: &Unit<'_>) -> Vec<Step> {
+        let mut entries = unit.entries_raw(None).unwrap();
+        let mut steps = Vec::new();
+        while !entries.is_empty() {
+            let (offset, depth) = (entries.next_offset(), entries.next_depth());
+            if let Some(abbreviation) = entries.read_abbreviation().unwrap() {
+                steps.push(Step { offset, depth, tag: abbreviation.tag() });
+                entries.skip_attributes(abbreviation.attributes()).unwrap();
+            }
+        }
+        steps
+    }
+
+    #[test]
+    fn all_entries_of_this_program_are_found() {
+        let program = Program::current().unwrap();
+        let dwarf = program.dwarf();
+        let mut found = 0;
+        for &offset in program.unit_offsets(&dwarf) {
+            let table = UnitTable::read(&dwarf, offset).unwrap();
+            let unit = table.unit().unwrap();
+            let steps: Vec<_> = table.entries(&unit).collect();
+            assert!(steps == by_definition(&unit), "unit {offset:#x}");
+            found += steps.len();
+        }
+        assert!(found > 10_000, "{found} entries");
+    }
+
+    #[test]
+    fn numbers_have_seven_bits_in_each_byte() {
+        for (bytes, expected) in
+            [(&[0x05][..], Some(5)), (&[0xe5, 0x8e, 0x26], Some(624_485)), (&[0x80], None)]
+        {
+            assert_eq!(unsigned(bytes, &mut 0), expected);
+        }
+    }
+}
