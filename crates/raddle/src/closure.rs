@@ -1,5 +1,7 @@
 //! Explorations of a closure.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use raddle_engine::coverage;
 use raddle_engine::exploration::Found;
 use raddle_engine::{EndedExecution, Judge, Outcome, SearchReport};
@@ -232,4 +234,15 @@ mod tests {
         assert_eq!(said(true), "every execution was made: all 7 executions (rc11)");
         assert_eq!(said(false), "not every execution was made, but 7");
     }
+}
+
+/// Calls a function. None if it panics.
+pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<T> {
+    // Not inlined: whether a panic is caught by the body is told from the frames that catch (raddle-intercept, endings.rs), so handlers of the
+    // body must not be in the same frame as the one here.
+    #[inline(never)]
+    fn apart<T>(body: impl FnOnce() -> T) -> T {
+        body()
+    }
+    catch_unwind(AssertUnwindSafe(|| apart(body))).ok()
 }

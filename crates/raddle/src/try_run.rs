@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 
 use raddle_engine::execution::as_it_ended;
 use raddle_engine::exploration::turn;
@@ -11,7 +11,7 @@ use raddle_engine::{EndedExecution, Outcome};
 use raddle_report::Failure;
 
 use crate::Explorer;
-use crate::closure::{self, Passed, Plain};
+use crate::closure::{self, Passed, Plain, catch};
 use crate::report::Report;
 use crate::search::exploration::probe;
 
@@ -45,7 +45,7 @@ impl Explorer {
         let mut classes = BTreeMap::new();
         let mut run = || {
             std::mem::forget(value.take());
-            value.set(catch_unwind(AssertUnwindSafe(&body)).ok());
+            value.set(catch(&body));
         };
         let mut judge = |ended: &EndedExecution<'_>| {
             // The value must be gone when the next execution ends.

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 
 use raddle_engine::execution::as_it_ended;
 use raddle_engine::exploration::turn;
@@ -14,7 +14,7 @@ use super::run::{self, Source, TurnClient};
 use super::scheduler::Scheduler;
 use super::space::ScheduleSpace;
 use super::test::{ScheduleTest, TURNS_PER_THREAD, TestReport};
-use crate::closure::Passed;
+use crate::closure::{Passed, catch};
 use crate::monitor::{self, Calls};
 use crate::options::Strategy;
 use crate::search::exploration::probe;
@@ -48,12 +48,12 @@ impl ScheduleTest {
         let mut run = || {
             std::mem::forget(verdict.take());
             monitor::count_from_zero();
-            let made = catch_unwind(AssertUnwindSafe(|| {
+            let made = catch(|| {
                 let scheduler = Scheduler::default();
                 test(&scheduler);
                 scheduler.finish(self.threads)
-            }));
-            verdict.set(made.ok().flatten());
+            });
+            verdict.set(made.flatten());
         };
         let mut judge = |ended: &EndedExecution<'_>| {
             if ended.counts() {
