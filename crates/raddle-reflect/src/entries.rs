@@ -10,8 +10,8 @@ pub(crate) struct Entries<'u, 'd> {
     unit: &'u Unit<'d>,
     /// The bytes of the unit.
     bytes: &'u [u8],
-    /// What is known of the entries of each code.
-    layouts: Vec<Option<Layout>>,
+    /// The layouts of entries by code, those that are known.
+    layouts: Vec<Layout>,
     at: usize,
     depth: isize,
 }
@@ -28,10 +28,22 @@ pub(crate) struct Step {
 /// The layout of the entries of one code.
 #[derive(Clone, Debug)]
 struct Layout {
+    /// [`NO_TAG`] if it is not known.
     tag: DwTag,
     has_children: bool,
-    /// What follows the code. None if that takes more than these rules to tell.
-    parts: Option<Vec<Part>>,
+    rest: Rest,
+}
+
+/// The tag of no entry.
+const NO_TAG: DwTag = DwTag(0);
+
+/// What follows the code.
+#[derive(Clone, Debug)]
+enum Rest {
+    Bytes(usize),
+    Parts(Vec<Part>),
+    /// The reader of all forms knows.
+    Other,
 }
 
 /// A part of an entry.
@@ -50,32 +62,18 @@ impl<'u, 'd> Entries<'u, 'd> {
         Entries { unit, bytes, layouts: Vec::new(), at: unit.header.root_offset().0, depth: 0 }
     }
 
-    fn step(&mut self) -> Option<Step> {
-        loop {
-            let begin = self.at;
-            let code = self.number()?;
-            if code == 0 {
-                self.depth -= 1;
-                continue;
-            }
-            let index = usize::try_from(code).ok().filter(|&code| code <= self.bytes.len())?;
-            if self.layouts.len() <= index {
-                self.layouts.resize(index + 1, None);
-            }
-            if self.layouts[index].is_none() {
-                self.layouts[index] = Some(Layout::of(self.unit.abbreviations.get(code)?, self.unit));
-            }
-            let layout = self.layouts[index].take()?;
-            let end = match &layout.parts {
-                Some(parts) => parts.iter().try_for_each(|&part| self.skip(part)).map(|()| self.at),
-                None => self.end_of(begin),
-            };
-            let step = Step { offset: UnitOffset(begin), depth: self.depth, tag: layout.tag };
-            self.depth += isize::from(layout.has_children);
-            self.layouts[index] = Some(layout);
-            self.at = end?;
-            return Some(step);
+    /// Finds out the layout of a code.
+    #[cold]
+    fn learn(&mut self, code: usize) -> Option<()> {
+        // A damaged code may be any number; those that there are follow one another.
+        if code > self.bytes.len() {
+            return None;
         }
+        if self.layouts.len() <= code {
+            self.layouts.resize(code + 1, Layout::UNKNOWN);
+        }
+        self.layouts[code] = Layout::of(self.unit.abbreviations.get(code as u64)?, self.unit);
+        Some(())
     }
 
     /// The end of the entry at an offset, of any layout.
@@ -85,49 +83,75 @@ impl<'u, 'd> Entries<'u, 'd> {
         entries.skip_attributes(abbreviation.attributes()).ok()?;
         Some(entries.next_offset().0)
     }
-
-    fn skip(&mut self, part: Part) -> Option<()> {
-        match part {
-            Part::Bytes(count) => self.at += count,
-            Part::Number => _ = self.number()?,
-            Part::Block => {
-                let count = usize::try_from(self.number()?).ok()?;
-                self.at = self.at.checked_add(count)?;
-            }
-        }
-        Some(())
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        unsigned(self.bytes, &mut self.at)
-    }
 }
 
 impl Iterator for Entries<'_, '_> {
     type Item = Step;
 
+    // Written for a compiler that does not optimise much.
     fn next(&mut self) -> Option<Step> {
-        self.step()
+        let bytes = self.bytes;
+        loop {
+            let begin = self.at;
+            let mut at = begin;
+            let code = unsigned(bytes, &mut at)? as usize;
+            if code == 0 {
+                self.at = at;
+                self.depth -= 1;
+                continue;
+            }
+            if code >= self.layouts.len() || self.layouts[code].tag == NO_TAG {
+                self.learn(code)?;
+            }
+            let layout = &self.layouts[code];
+            let step = Step { offset: UnitOffset(begin), depth: self.depth, tag: layout.tag };
+            match &layout.rest {
+                Rest::Bytes(count) => at += count,
+                Rest::Parts(parts) => {
+                    for part in parts {
+                        match part {
+                            Part::Bytes(count) => at += count,
+                            Part::Number => _ = unsigned(bytes, &mut at)?,
+                            Part::Block => {
+                                let count = unsigned(bytes, &mut at)? as usize;
+                                at = at.checked_add(count)?;
+                            }
+                        }
+                    }
+                }
+                Rest::Other => at = self.end_of(begin)?,
+            }
+            if layout.has_children {
+                self.depth += 1;
+            }
+            self.at = at;
+            return Some(step);
+        }
     }
 }
 
 impl Layout {
+    const UNKNOWN: Layout = Layout { tag: NO_TAG, has_children: false, rest: Rest::Other };
+
     fn of(abbreviation: &Abbreviation, unit: &Unit<'_>) -> Layout {
-        let mut parts = Some(Vec::new());
+        let (tag, has_children) = (abbreviation.tag(), abbreviation.has_children());
+        let mut parts = vec![Part::Bytes(0)];
         for attribute in abbreviation.attributes() {
             let part = match attribute.size(&unit.header) {
                 Some(size) => Some(Part::Bytes(size)),
                 None => Part::of(attribute.form()),
             };
-            parts = parts.zip(part).map(|(mut parts, part)| {
-                match (parts.last_mut(), part) {
-                    (Some(Part::Bytes(before)), Part::Bytes(more)) => *before += more,
-                    _ => parts.push(part),
-                }
-                parts
-            });
+            match (parts.last_mut(), part) {
+                (_, None) => return Layout { tag, has_children, rest: Rest::Other },
+                (Some(Part::Bytes(before)), Some(Part::Bytes(more))) => *before += more,
+                (_, Some(part)) => parts.push(part),
+            }
         }
-        Layout { tag: abbreviation.tag(), has_children: abbreviation.has_children(), parts }
+        let rest = match parts[..] {
+            [Part::Bytes(count)] => Rest::Bytes(count),
+            _ => Rest::Parts(parts),
+        };
+        Layout { tag, has_children, rest }
     }
 }
 

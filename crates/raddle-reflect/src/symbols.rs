@@ -43,9 +43,7 @@ impl Symbols {
             Kind::Object => objects.push(symbol),
             Kind::Function => functions.push(symbol),
         });
-        functions.sort_unstable_by_key(|s| s.address);
-        objects.sort_unstable_by_key(|s| s.address);
-        Symbols { functions, objects }
+        Symbols { functions: by_address(functions), objects: by_address(objects) }
     }
 
     /// The address of an object whose name contains a text. There are few objects, so each name is read.
@@ -92,6 +90,40 @@ fn each(image: &Image, mut visit: impl FnMut(Kind, Symbol)) {
     }
 }
 
+/// Sorts symbols by address: first by the page, by counting. A general sort takes several milliseconds, because this library is not well
+/// optimised, and programs have tens of thousands of symbols.
+fn by_address(symbols: Vec<Symbol>) -> Vec<Symbol> {
+    const PAGE: u32 = 12;
+    let Some(lowest) = symbols.iter().map(|symbol| symbol.address).min() else { return symbols };
+    let page = |symbol: &Symbol| ((symbol.address - lowest) >> PAGE) as usize;
+    let pages = symbols.iter().map(page).max().map_or(0, |last| last + 1);
+    let mut sorted = symbols.clone();
+    if pages <= 4 * symbols.len() {
+        // The position of the next symbol of each page.
+        let mut next = vec![0; pages];
+        for symbol in &symbols {
+            next[page(symbol)] += 1;
+        }
+        let mut before = 0;
+        for next in &mut next {
+            before += std::mem::replace(next, before);
+        }
+        for symbol in &symbols {
+            let next = &mut next[page(symbol)];
+            sorted[*next] = *symbol;
+            *next += 1;
+        }
+        let mut begin = 0;
+        for end in next {
+            sorted[begin..end].sort_unstable_by_key(|symbol| symbol.address);
+            begin = end;
+        }
+    } else {
+        sorted.sort_unstable_by_key(|symbol| symbol.address);
+    }
+    sorted
+}
+
 fn containing(symbols: &[Symbol], address: u64, size: impl Fn(&Symbol) -> u64) -> Option<Symbol> {
     let after = symbols.partition_point(|s| s.address <= address);
     // Aliases share an address: look at every one that begins where the nearest begins.
@@ -102,4 +134,29 @@ fn containing(symbols: &[Symbol], address: u64, size: impl Fn(&Symbol) -> u64) -
         .take_while(|s| s.address == nearest)
         .find(|s| address - s.address < size(s))
         .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_sorted_by_address_wherever_they_are() {
+        let mut address = 1u64;
+        for (count, spread) in [(0, 1), (1, 1), (1000, 1), (1000, 300), (1000, 1 << 20), (1000, 1 << 40)] {
+            let symbols: Vec<_> = (0..count)
+                .map(|name| {
+                    address = address.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    Symbol { address: (1 << 30) | ((address >> 20) % (spread * 1000)), size: 1, name }
+                })
+                .collect();
+            let mut expected: Vec<u64> = symbols.iter().map(|symbol| symbol.address).collect();
+            expected.sort_unstable();
+            let sorted = by_address(symbols);
+            assert!(sorted.iter().map(|symbol| symbol.address).eq(expected));
+            let mut names: Vec<u32> = sorted.iter().map(|symbol| symbol.name).collect();
+            names.sort_unstable();
+            assert!(names.into_iter().eq(0..count), "none is lost");
+        }
+    }
 }
