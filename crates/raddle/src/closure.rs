@@ -218,6 +218,17 @@ fn search(
     Searched::new(options, report, false, Some(Box::new(failure)))
 }
 
+/// Calls a function. None if it panics.
+pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<T> {
+    // Not inlined: whether a panic is caught by the body is told from the frames that catch (raddle-intercept, endings.rs), so handlers of the
+    // body must not be in the same frame as the one here.
+    #[inline(never)]
+    fn apart<T>(body: impl FnOnce() -> T) -> T {
+        body()
+    }
+    catch_unwind(AssertUnwindSafe(|| apart(body))).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use raddle_options::Values;
@@ -234,15 +245,4 @@ mod tests {
         assert_eq!(said(true), "every execution was made: all 7 executions (rc11)");
         assert_eq!(said(false), "not every execution was made, but 7");
     }
-}
-
-/// Calls a function. None if it panics.
-pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<T> {
-    // Not inlined: whether a panic is caught by the body is told from the frames that catch (raddle-intercept, endings.rs), so handlers of the
-    // body must not be in the same frame as the one here.
-    #[inline(never)]
-    fn apart<T>(body: impl FnOnce() -> T) -> T {
-        body()
-    }
-    catch_unwind(AssertUnwindSafe(|| apart(body))).ok()
 }
