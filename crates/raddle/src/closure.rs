@@ -224,7 +224,10 @@ pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<T> {
     // body must not be in the same frame as the one here.
     #[inline(never)]
     fn apart<T>(body: impl FnOnce() -> T) -> T {
-        body()
+        let result = body();
+        // The last call of the body is no jump: then it would be missing in stacks.
+        std::hint::black_box(());
+        result
     }
     catch_unwind(AssertUnwindSafe(|| apart(body))).ok()
 }
