@@ -14,6 +14,8 @@ pub(crate) struct Calls {
     pub(crate) line: Option<String>,
     /// Whether the event counts the references of an `Arc` or `Weak`.
     pub(crate) counts: bool,
+    /// Whether the event is how a thread waits for the others of its scope, or how the last of these wakes it.
+    pub(crate) ends_scope: bool,
     /// The dependency whose code the event is in, if it is not in the user's own.
     pub(crate) dependency: Option<Dependency>,
     /// The name of the dependency, if the event is about memory that only the dependency knows.
@@ -115,9 +117,12 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
         stack.push((frame, node.caller));
         next = node.caller.filter(|&caller| Some(caller) < next);
     }
-    let Some(innermost) = stack.iter().position(|(frame, _)| !frame.internal) else {
+    let innermost = stack.iter().position(|(frame, _)| !frame.internal);
+    let in_std = &stack[..innermost.unwrap_or(stack.len())];
+    let ends_scope = is_end_of_scope(in_std.iter().map(|(frame, _)| frame.function.as_str()));
+    let Some(innermost) = innermost else {
         let line = stack.first().and_then(|(frame, _)| lines.name(frame));
-        return Calls { line, ..Calls::default() };
+        return Calls { line, ends_scope, ..Calls::default() };
     };
     let mut levels = Vec::new();
     let mut called_at = None;
@@ -148,13 +153,11 @@ pub(crate) fn calls(trace: &Trace, at: Option<u32>, lines: &Lines) -> Calls {
     let own = levels.len();
     let line = called_at.clone();
     // The function of the standard library that the program called says what for: `Mutex::lock`.
-    if let Some((frame, caller)) =
-        stack[..innermost].iter().rev().find(|(frame, _)| is_telling(&frame.function))
-    {
+    if let Some((frame, caller)) = in_std.iter().rev().find(|(frame, _)| is_telling(&frame.function)) {
         levels.push(Level { function: short(&frame.function), caller: *caller, called_at });
     }
-    let counts = stack[..innermost].iter().any(|(frame, _)| is_counting(&frame.function));
-    Calls { levels, own, line, counts, dependency, inside: None }
+    let counts = in_std.iter().any(|(frame, _)| is_counting(&frame.function));
+    Calls { levels, own, line, counts, ends_scope, dependency, inside: None }
 }
 
 /// The package of a file in the directory of a registry: `crossbeam-epoch-0.9.18/src/atomic.rs` is of `crossbeam-epoch`.
@@ -214,6 +217,18 @@ fn is_telling(function: &str) -> bool {
     path.contains("::") && !plumbing.iter().any(|module| path.starts_with(module))
 }
 
+/// Whether these functions of std, the innermost first, wait for the threads of a scope, or count them. The function that counts calls
+/// others by jumps, and then is missing: the drop of the thread's result, which called it, seems to wake the scope's owner by itself.
+fn is_end_of_scope<'f>(mut functions: impl Iterator<Item = &'f str> + Clone) -> bool {
+    let wakes = |function: &str| {
+        function == "syscall" || function.ends_with("::unpark") || function.ends_with("::futex_wake")
+    };
+    functions.clone().any(|function| {
+        function == "std::thread::scoped::scope" || function.starts_with("std::thread::scoped::ScopeData::")
+    }) || functions.find(|function| !wakes(function))
+        == Some("<std::thread::lifecycle::Packet<T> as Drop>::drop")
+}
+
 /// Whether a function changes a reference count.
 fn is_counting(function: &str) -> bool {
     let path = function.trim_start_matches('<');
@@ -264,7 +279,7 @@ fn segments(path: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{package, short};
+    use super::{is_end_of_scope, package, short};
 
     #[test]
     fn packages_are_known_by_their_directories() {
@@ -281,5 +296,16 @@ mod tests {
         assert_eq!(short("my_crate::tests::works::{closure}"), "works::{closure}");
         assert_eq!(short("works::{closure}::{closure}"), "works::{closure}::{closure}");
         assert_eq!(short("main"), "main");
+    }
+
+    #[test]
+    fn only_code_that_counts_threads_ends_a_scope() {
+        let ends = |functions: &[&'static str]| is_end_of_scope(functions.iter().copied());
+        let drop = "<std::thread::lifecycle::Packet<T> as Drop>::drop";
+        assert!(ends(&["syscall", "std::thread::thread::Thread::park", "std::thread::scoped::scope"]));
+        assert!(ends(&["syscall", drop, "core::ptr::drop_in_place<Packet<_>>"]));
+        // A result that wakes somebody when it is dropped.
+        assert!(!ends(&["syscall", "<std::sync::mpsc::Sender<T> as Drop>::drop", drop]));
+        assert!(!ends(&["syscall", "std::thread::thread::Thread::unpark"]));
     }
 }

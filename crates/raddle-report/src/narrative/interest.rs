@@ -41,6 +41,8 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Location
     for (at, event) in events.iter().enumerate() {
         let shared = match &event.action {
             Action::Fence { .. } => false,
+            // The last thread of a scope ends just before.
+            Action::Woken { .. } | Action::Wake { .. } if around[at].ends_scope => false,
             // Waits and wake-ups concern two threads.
             Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } => true,
             action => action.place().is_none_or(|place| locations.is_shared(place)),
@@ -50,6 +52,7 @@ pub(crate) fn interest(failure: &Failure, around: &[Calls], locations: &Location
         interest.push(match () {
             () if matches!(event.action, Action::Write { .. }) => Interest::Plain,
             () if alone && event.action.place().is_some() => Interest::Before,
+            () if matches!(event.action, Action::End) => Interest::Shown,
             () if unwinding.get(&event.thread).is_some_and(|&panic| panic < at) => Interest::Unwinding,
             () if around[at].inside.is_some() => Interest::Inside,
             () if around[at].counts => Interest::Count,

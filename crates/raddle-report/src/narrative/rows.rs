@@ -99,9 +99,7 @@ fn rows_of_steps(failure: &Failure, locations: &Locations, inside: &str) -> Vec<
     for (event, calls) in trace.events.iter().zip(&mut around) {
         let text = |naming: &Naming<'_>| words::event(&event.action, calls, naming, Spelling::Interleaved);
         texts.push(Phrase::of(locations, text));
-        let naming = Naming::of(locations);
-        let is_locking = |function| words::locking(function, &event.action, &naming).is_some();
-        if calls.in_std().is_some_and(is_locking) {
+        if words::meaning(&event.action, calls, &Naming::of(locations)).is_some() {
             // The text says what the call was for.
             calls.levels.truncate(calls.own);
         }
@@ -128,10 +126,12 @@ fn rows_of_steps(failure: &Failure, locations: &Locations, inside: &str) -> Vec<
             .count();
         let plumbing = |at: usize| {
             let looks = matches!(trace.events[at].action, Action::Load { .. } | Action::Fence { .. });
-            looks && interest[at] == Interest::Own && builder.around[at].is_in_std()
+            let wakes = matches!(trace.events[at].action, Action::Wake { .. } | Action::Woken { .. });
+            let around = &builder.around[at];
+            interest[at] == Interest::Own && (looks && around.is_in_std() || wakes && around.ends_scope)
         };
         if run > 0 && (at..at + run).all(plumbing) {
-            // Reads inside a lock of std that take no part in locking have no row.
+            // Reads inside a lock of std that take no part in locking have no row, nor has the end of a scope.
             at += run;
         } else if run >= 2 || !matches!(interest[at], Interest::Shown | Interest::Own) {
             builder.folded(at, &interest[at..at + run]);
@@ -246,7 +246,9 @@ impl Builder<'_> {
         let events = &self.failure.trace.events;
         let event = &events[at];
         if at > 0 && events[at - 1].thread != event.thread {
-            let text = Phrase::of(self.locations, |naming| words::switch(self.failure, at, naming));
+            let text = Phrase::of(self.locations, |naming| {
+                words::switch(self.failure, at, &self.around[at - 1], naming)
+            });
             self.push(RowKind::Switch, event.thread, 0, text, None, at..at);
         }
     }
@@ -273,10 +275,12 @@ impl Builder<'_> {
             }
             Action::Begin | Action::End => {
                 self.close_all(thread);
-                // The row of the context switch says the same.
-                let is_redundant = match event.action {
-                    Action::Begin => at == 0 || events[at - 1].thread != thread,
-                    _ => events.get(at + 1).is_some_and(|next| next.switch == Some(Switch::Finished)),
+                // The row of the context switch says the same, or that of the panic.
+                let end = self.failure.threads.get(thread as usize).map(|thread| &thread.end);
+                let is_redundant = match (&event.action, events.get(at + 1)) {
+                    (Action::Begin, _) => at == 0 || events[at - 1].thread != thread,
+                    (_, Some(next)) => next.switch == Some(Switch::Finished),
+                    (_, None) => end == Some(&ThreadEnd::Panicked),
                 };
                 if is_redundant {
                     return;

@@ -18,11 +18,35 @@ pub(crate) enum Spelling {
     Alone,
 }
 
-/// An event in words: the meaning of a step of a std mutex, or else the event as a line of code.
+/// An event in words: the meaning of a step of std, or else the event as a line of code.
 pub(crate) fn event(action: &Action, around: &Calls, naming: &Naming<'_>, spelling: Spelling) -> String {
-    let locking = around.in_std().and_then(|function| locking(function, action, naming));
-    locking.unwrap_or_else(|| spell(action, naming, spelling))
+    match action {
+        Action::Panic { message } if matches!(spelling, Spelling::Interleaved) => {
+            format!("panics: {}", one_line(without_line(message, around)))
+        }
+        _ => meaning(action, around, naming).unwrap_or_else(|| spell(action, naming, spelling)),
+    }
 }
+
+/// The message of a panic without the line that it ends with, if that is the line of the event.
+fn without_line<'m>(message: &'m str, around: &Calls) -> &'m str {
+    match (message.rsplit_once("\n  at "), &around.line) {
+        (Some((text, place)), Some(line)) if place.ends_with(line.as_str()) => text,
+        _ => message,
+    }
+}
+
+/// The meaning of an event inside a function of std: a step of a mutex, or of the end of a scope.
+pub(crate) fn meaning(action: &Action, around: &Calls, naming: &Naming<'_>) -> Option<String> {
+    match action {
+        Action::Wait { blocks: true, .. } if around.ends_scope => Some(format!("waits for {SCOPE}")),
+        Action::Woken { .. } if around.ends_scope => Some("leaves the scope".to_owned()),
+        _ => locking(around.in_std()?, action, naming),
+    }
+}
+
+/// The target of a thread that waits at the end of a scope.
+const SCOPE: &str = "the threads of its scope";
 
 /// An action as a line of code, where it has one.
 fn spell(action: &Action, naming: &Naming<'_>, spelling: Spelling) -> String {
@@ -131,7 +155,7 @@ pub(crate) fn does(what: Did) -> &'static str {
 }
 
 /// The meaning of an event inside a function of std's mutex, whose values are private to the implementation.
-pub(crate) fn locking(function: &str, action: &Action, naming: &Naming<'_>) -> Option<String> {
+fn locking(function: &str, action: &Action, naming: &Naming<'_>) -> Option<String> {
     let locks = matches!(function, "Mutex::lock" | "Mutex::try_lock");
     let unlocks = function == "MutexGuard::drop";
     Some(match action {
@@ -153,8 +177,8 @@ pub(crate) fn locking(function: &str, action: &Action, naming: &Naming<'_>) -> O
     })
 }
 
-/// The context switch before an event, and its reason.
-pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> String {
+/// The context switch before an event, and its reason. `around` are the calls around the event before that.
+pub(crate) fn switch(failure: &Failure, at: usize, around: &Calls, naming: &Naming<'_>) -> String {
     let events = &failure.trace.events;
     let (before, event) = (&events[at - 1], &events[at]);
     let (from, to) = (tag(before.thread), tag(event.thread));
@@ -170,6 +194,7 @@ pub(crate) fn switch(failure: &Failure, at: usize, naming: &Naming<'_>) -> Strin
         (Some(ThreadEnd::Waiting { on, awaited, .. }), _, _) if last => {
             Some(target(on, awaited.as_ref(), naming))
         }
+        (_, Switch::Blocked, Action::Wait { .. }) if around.ends_scope => Some(SCOPE.to_owned()),
         (_, Switch::Blocked, Action::Wait { place, .. }) => Some(naming.name(place)),
         (_, Switch::Joining, _) => events[at..].iter().find_map(|event| match event.action {
             Action::Join { thread } if event.thread == before.thread => Some(tag(thread)),

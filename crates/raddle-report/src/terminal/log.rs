@@ -146,6 +146,7 @@ fn text(event: &Event, around: &Calls, naming: &Naming<'_>) -> Option<String> {
         | Action::Join { .. }
         | Action::Write { .. }
         | Action::Fence { .. } => return None,
+        Action::Wait { .. } | Action::Woken { .. } | Action::Wake { .. } if around.ends_scope => return None,
         Action::Panic { message } => format!("panic: {}", words::one_line(message)),
         Action::Wait { blocks: true, .. } if in_std.starts_with("Condvar::wait") => "wait".to_owned(),
         Action::Woken { timed_out: false, .. } if in_std.starts_with("Condvar::wait") => {
