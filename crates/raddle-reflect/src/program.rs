@@ -127,7 +127,7 @@ impl Program {
             Call::ByTable(slot) => self.in_table(slot)?,
             Call::ThroughPointer => return Some(Site::User),
         };
-        let name = &self.symbols().function(target)?.name(&self.image);
+        let name = &self.symbols().function(&self.image, target)?.name(&self.image);
         if ["__tsan_", "__asan_"].iter().any(|prefix| name.starts_with(prefix)) {
             return None;
         }
@@ -159,7 +159,7 @@ impl Program {
     /// `my_crate::BYTES+8` where its type does not tell.
     pub fn static_name(&self, address: u64) -> Option<String> {
         let address = address.checked_sub(self.bias)?;
-        let symbol = self.symbols().object(address)?;
+        let symbol = self.symbols().object(&self.image, address)?;
         let name = names::demangle(&symbol.name(&self.image));
         let offset = address - symbol.address;
         let path = match self.static_path(symbol.address, offset) {
@@ -270,7 +270,7 @@ impl Program {
     }
 
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
-        let symbol = self.symbols().function(address)?;
+        let symbol = self.symbols().function(&self.image, address)?;
         let path = names::demangle(&symbol.name(&self.image));
         // Code without debug information is the system's, or as foreign.
         Some(Frame {
@@ -306,7 +306,7 @@ impl Program {
     /// The static that contains an address: its name, address and type.
     pub(crate) fn static_at(&self, address: u64) -> Option<(String, u64, Entity)> {
         let address = address.checked_sub(self.bias)?;
-        let symbol = self.symbols().object(address)?;
+        let symbol = self.symbols().object(&self.image, address)?;
         let of = self.static_type(symbol.address)?;
         Some((names::demangle(&symbol.name(&self.image)), symbol.address + self.bias, of))
     }
