@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::calls::{Call, call_before};
 use crate::classify::{Around, classify, classify_tail_call, exchange};
 use crate::dwarf::{self, Dwarf, Entry, Sections};
-use crate::function::At;
+use crate::function::{At, Names};
 use crate::image::Image;
 use crate::objects::Entity;
 use crate::statics;
@@ -26,6 +26,8 @@ pub struct Program {
     index: OnceLock<UnitIndex>,
     unit_offsets: OnceLock<Vec<usize>>,
     tables: Mutex<HashMap<usize, Arc<UnitTable>>>,
+    /// The names of functions, by the positions of their entries.
+    names: Mutex<HashMap<usize, Arc<Names>>>,
     symbols: OnceLock<Symbols>,
     /// The memory of the program, if it is the running one.
     memory: Option<Memory>,
@@ -192,8 +194,9 @@ impl Program {
     ) -> Option<String> {
         let code = self.in_file(return_address)?;
         self.at(code, |at| {
-            let types = at.types();
-            let locals = locals::in_scope(&types, at.function, code);
+            let unit = at.table.unit(at.dwarf).ok()?;
+            let types = Types { dwarf: at.dwarf, unit: &unit, table: at.table };
+            let locals = locals::in_scope(&types, at.function.start, code);
             let with_address =
                 |local| Some((local, locals::Local::address(local, frame_pointer, &mut read)?));
             let mut locals: Vec<_> = locals.iter().rev().filter_map(with_address).collect();
@@ -222,6 +225,7 @@ impl Program {
             index: OnceLock::new(),
             unit_offsets: OnceLock::new(),
             tables: Mutex::default(),
+            names: Mutex::default(),
             symbols: OnceLock::new(),
             memory: None,
         }
@@ -249,6 +253,16 @@ impl Program {
         self.symbols.get_or_init(|| Symbols::read(&self.image))
     }
 
+    pub(crate) fn names(&self) -> MutexGuard<'_, HashMap<usize, Arc<Names>>> {
+        // A panic while the lock was held left the map as it was.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+
     pub(crate) fn table(&self, dwarf: &Dwarf<'_>, unit: usize) -> Option<Arc<UnitTable>> {
         // A panic while the lock was held left the map as it was.
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,8 +279,7 @@ impl Program {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
         let function = table.function(address)?;
-        let unit = table.unit().ok()?;
-        Some(answer(&At { program: self, dwarf: &dwarf, unit: &unit, table: &table, function, address }))
+        Some(answer(&At { program: self, dwarf: &dwarf, table: &table, function, address }))
     }
 
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
@@ -290,7 +303,7 @@ impl Program {
     fn static_type(&self, address: u64) -> Option<Entity> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
-        let entry = *table.statics.get_or_init(|| statics::read(&table)).get(&address)?;
+        let entry = *table.statics.get_or_init(|| statics::read(&dwarf, &table)).get(&address)?;
         Some(Entity { unit: table.offset, entry })
     }
 
@@ -298,7 +311,7 @@ impl Program {
     pub(crate) fn path_in(&self, of: Entity, offset: u64) -> Option<String> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, of.unit)?;
-        let unit = table.unit().ok()?;
+        let unit = table.unit(&dwarf).ok()?;
         let types = Types { dwarf: &dwarf, unit: &unit, table: &table };
         (offset < types.size(of.entry)?).then(|| types.path(of.entry, offset))
     }
@@ -315,10 +328,7 @@ impl Program {
     pub(crate) fn is_of_registry(&self, unit: usize) -> bool {
         let dwarf = self.dwarf();
         let Some(table) = self.table(&dwarf, unit) else { return false };
-        let Ok(unit) = table.unit() else { return false };
-        let root = unit.entry(unit.header.root_offset()).ok();
-        let compiled_in = root.and_then(|root| dwarf.text(&unit, &root, gimli::DW_AT_comp_dir));
-        compiled_in.is_some_and(|path| paths::is_fetched(&(path + "/")))
+        table.compiled_in(&dwarf).is_some_and(|path| paths::is_fetched(&(path + "/")))
     }
 
     /// The type whose methods the table at an address holds.
@@ -326,16 +336,17 @@ impl Program {
         let of = self.static_type(address.checked_sub(self.bias)?)?;
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, of.unit)?;
-        let unit = table.unit().ok()?;
+        let unit = table.unit(&dwarf).ok()?;
         self.referred(of.unit, &unit.entry(of.entry).ok()?, gimli::DW_AT_containing_type)
     }
 
     /// The first generic argument of the function that begins at an address.
     pub(crate) fn first_argument(&self, function: u64) -> Option<Entity> {
         self.at(function.checked_sub(self.bias)?, |at| {
-            let types = at.types();
+            let unit = at.table.unit(at.dwarf).ok()?;
+            let types = Types { dwarf: at.dwarf, unit: &unit, table: at.table };
             let mut argument = None;
-            types.for_children(at.function, |entry| {
+            types.for_children(at.function.start, |entry| {
                 if entry.tag() == gimli::DW_TAG_template_type_parameter {
                     argument = argument.or_else(|| self.referred(at.table.offset, entry, gimli::DW_AT_type));
                 }
