@@ -64,7 +64,7 @@ struct Scan {
 const SECTION: &str = ".debug_line";
 
 /// The size of pieces in which a line program is read.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 14;
 
 // Opcodes.
 const EXTENDED: u8 = 0;

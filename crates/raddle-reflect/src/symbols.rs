@@ -43,7 +43,7 @@ const NAMES: &str = ".strtab";
 
 /// The size of an entry of the table, and of the pieces in which the table is read.
 const ENTRY: usize = 24;
-const PIECE: usize = ENTRY << 11;
+const PIECE: usize = ENTRY << 9;
 
 impl Symbols {
     pub(crate) fn read(image: &Image) -> Symbols {

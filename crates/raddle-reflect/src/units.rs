@@ -72,7 +72,7 @@ impl Bases {
 
 /// The sizes of pieces in which a unit is read: entry by entry, and as a whole.
 const ENTRY: usize = 256;
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 14;
 
 /// The range of entries of an outermost namespace, and its name.
 type Namespace = (Offset, Offset, String);
@@ -259,8 +259,8 @@ impl UnitTable {
     /// Some bytes of the unit, as a unit of their own.
     pub(crate) fn piece(&self, dwarf: &Dwarf<'_>, from: usize, length: usize) -> Vec<u8> {
         let length = length.min(self.length.saturating_sub(from));
-        let mut bytes = self.header.clone();
-        bytes.extend_from_slice(&dwarf.image.part(INFO, self.offset.saturating_add(from), length));
+        let from = self.offset.saturating_add(from);
+        let mut bytes = dwarf.image.part_behind(&self.header, INFO, from, length);
         as_unit(&mut bytes);
         bytes
     }

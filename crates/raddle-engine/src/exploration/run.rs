@@ -11,9 +11,13 @@ use crate::execution::{ChildResult, ChoiceLog, Judge};
 use crate::interface::signals;
 use crate::left_out::Reason;
 use crate::outcome::{Discarded, Outcome};
+use crate::platform::file_pages;
 
 /// Interval of progress reports, in ticks of the watchdog.
 const PROGRESS_TICKS: u64 = (250 / signals::TICK_MS) as u64;
+
+/// The number of executions after which most of the code under test is known, and what looked at it is not needed any more.
+const SETTLED: u64 = 256;
 
 /// A search while it runs, in one process.
 struct Run<'r, 's, 'a> {
@@ -294,6 +298,9 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         let Run { search, body, judge, report, choice_log, .. } = self;
         let execution = report.executions;
         report.executions += 1;
+        if execution == SETTLED {
+            file_pages::give_back();
+        }
         // SAFETY: the engine lives as long as the search.
         unsafe { (*search.engine).number(execution) };
         report.failure = match choice_log {
