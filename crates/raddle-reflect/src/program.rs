@@ -1,4 +1,6 @@
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -376,8 +378,11 @@ fn own_load_bias() -> Result<u64, ReflectError> {
         move |error| ReflectError::Unreadable { path, error }
     };
     let program = std::fs::read_link("/proc/self/exe").map_err(unreadable("/proc/self/exe"))?;
-    let maps = std::fs::read_to_string("/proc/self/maps").map_err(unreadable("/proc/self/maps"))?;
-    maps.lines()
+    let maps = File::open("/proc/self/maps").map_err(unreadable("/proc/self/maps"))?;
+    // The kernel makes the lines that are read: there are many behind that of the program.
+    BufReader::with_capacity(1024, maps)
+        .lines()
+        .map_while(Result::ok)
         .find_map(|line| {
             // `55d0c8a00000-55d0c8a2b000 r--p 00000000 08:01 1234   /path/to/program`
             let (range, rest) = line.split_once(' ')?;

@@ -240,7 +240,7 @@ impl UnitTable {
             let bytes = self.piece(dwarf, from, length);
             let unit = self.over(&bytes)?;
             let mut entries = Entries::new(&unit, &bytes, progress);
-            while let Some(step) = entries.next() {
+            for step in entries.by_ref() {
                 let offset = gimli::UnitOffset(step.offset.0 - self.header.len() + from);
                 visit(dwarf, Step { offset, ..step }, &unit, step.offset)?;
             }
@@ -317,14 +317,16 @@ impl UnitTable {
         let (mut functions, mut crates) = (Vec::<FunctionRange>::new(), Vec::new());
         // The beginning of the current namespace.
         let mut namespace: Option<(Offset, String)> = None;
-        // The functions whose ends were not seen: their depths, and where the list of functions ended before.
+        // The functions whose ends were not seen: their depths, and where the list of functions ended before. The depth of the last one is by
+        // itself, because it is looked at for each entry.
         let mut open: Vec<(isize, usize)> = Vec::new();
+        let mut deepest = -1;
         self.for_each_entry(dwarf, |dwarf, Step { offset, depth, tag }, unit, here| {
-            while let Some(&(of, from)) = open.last()
-                && depth <= of
+            while depth <= deepest
+                && let Some((_, from)) = open.pop()
             {
                 functions[from..].iter_mut().for_each(|f| f.until = f.until.min(offset.0 as u32));
-                open.pop();
+                deepest = open.last().map_or(-1, |function| function.0);
             }
             if depth <= 1
                 && let Some((begin, name)) = namespace.take()
@@ -345,6 +347,7 @@ impl UnitTable {
                     });
                     if functions.len() > before {
                         open.push((depth, before));
+                        deepest = depth;
                     }
                 }
                 gimli::DW_TAG_namespace if depth == 1 => {
