@@ -108,7 +108,6 @@ impl<'a> Search<'a> {
             // SAFETY: the engine was just made.
             unsafe { (*engine).exploration.pages = Some(pages) };
         }
-        file_pages::give_back();
         Search {
             engine,
             config,

@@ -8,27 +8,31 @@ use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
+use super::global::GLOBAL;
 use super::sys::PAGE;
 
 /// How often pages are given back: it has a use where a process begins to do something else, and that is not often.
-const MOST: u32 = 4;
+const MOST: u32 = 8;
 
-/// Of each page, the kernel tells in a word whether it is present, and whether it is the file's own: a page that was written to, by a debugger
-/// for a breakpoint, is a copy.
+/// Of each page, the kernel tells in a word whether it is present or swapped out, and whether it is the file's own: a page that was written
+/// to, by a debugger for a breakpoint, is a copy.
 const PRESENT: u64 = 1 << 63;
+const SWAPPED: u64 = 1 << 62;
 const OF_FILE: u64 = 1 << 61;
 const WORD: usize = 8;
 
+/// Segments of fewer pages are not worth a system call.
+const LEAST: usize = 16;
+
 /// Gives back what can be read again. Does nothing where the kernel does not tell what that is.
 pub(crate) fn give_back() {
-    static TIMES: AtomicU32 = AtomicU32::new(0);
-    if TIMES.fetch_add(1, Ordering::Relaxed) >= MOST {
+    if GLOBAL.given_back.fetch_add(1, Ordering::Relaxed) >= MOST {
         return;
     }
     let Ok(kinds) = File::open("/proc/self/pagemap") else { return };
-    let mut words = [0; WORD * 256];
+    let mut words = [0; WORD * 1024];
     for Range { start, end } in constant_segments() {
         let mut at = start;
         while at < end {
@@ -37,21 +41,21 @@ pub(crate) fn give_back() {
             if kinds.read_exact_at(words, (at / PAGE * WORD) as u64).is_err() {
                 return;
             }
-            let given = |word: &[u8]| {
+            let is_copy = |word: &[u8]| {
                 let word = u64::from_ne_bytes(word.try_into().unwrap_or_default());
-                word & (PRESENT | OF_FILE) == PRESENT | OF_FILE
+                word & (PRESENT | SWAPPED) != 0 && word & (PRESENT | OF_FILE) != PRESENT | OF_FILE
             };
-            give_back_runs(at, words.chunks_exact(WORD).map(given));
+            give_back_between(at, words.chunks_exact(WORD).map(is_copy));
             at += some * PAGE;
         }
     }
 }
 
-/// Gives back the pages from an address on that are marked.
-fn give_back_runs(start: usize, marked: impl Iterator<Item = bool>) {
+/// Gives back the pages from an address on that are no copies.
+fn give_back_between(start: usize, copies: impl Iterator<Item = bool>) {
     let mut run = start..start;
-    for (page, marked) in (start..).step_by(PAGE).zip(marked.chain([false])) {
-        if marked {
+    for (page, is_copy) in (start..).step_by(PAGE).zip(copies.chain([true])) {
+        if !is_copy {
             run.end = page + PAGE;
             continue;
         }
@@ -84,6 +88,7 @@ fn constant_segments() -> Vec<Range<usize>> {
     let mut segments: Vec<Range<usize>> = Vec::new();
     // SAFETY: the callback gets the vector it expects.
     unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut segments).cast()) };
+    segments.retain(|segment| segment.len() >= LEAST * PAGE);
     segments
 }
 
@@ -105,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_was_changed_is_kept() {
+    fn copies_are_kept() {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping of three pages.
         let bytes = unsafe {
@@ -115,7 +120,7 @@ mod tests {
             std::slice::from_raw_parts_mut(pages.cast::<u8>(), 3 * PAGE)
         };
         bytes.fill(1);
-        give_back_runs(bytes.as_ptr().addr(), [false, true, false].into_iter());
+        give_back_between(bytes.as_ptr().addr(), [true, false, true].into_iter());
         // What is given back of memory without a file is zero.
         assert_eq!([bytes[PAGE - 1], bytes[PAGE], bytes[2 * PAGE - 1], bytes[2 * PAGE]], [1, 0, 0, 1]);
     }
