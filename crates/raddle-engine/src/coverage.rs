@@ -8,7 +8,6 @@
 //! Both tables are shared with worker processes. They hold facts of all executions, so nothing is copied into checkpoints or cleared
 //! between executions. **Invariant:** coverage decides nothing in an execution.
 
-use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
@@ -120,7 +119,7 @@ pub fn begin() {
         }
     }
     // SAFETY: zero is the initial state of each table; no other process runs yet.
-    unsafe { ptr::write_bytes(GLOBAL.coverage.get().cast::<Tables>(), 0, 1) };
+    unsafe { processes::clear_shared(GLOBAL.coverage.get(), size_of::<Tables>()) };
 }
 
 /// The coverage so far.

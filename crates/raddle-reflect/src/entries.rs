@@ -5,14 +5,21 @@ use gimli::{Abbreviation, DwForm, DwTag, UnitOffset};
 
 use crate::dwarf::{Offset, Unit};
 
-/// The entries of a unit that were not stepped over yet. Damaged information ends them.
+/// The entries of a piece of a unit that were not stepped over yet. An entry that is not all there, or is damaged, ends them.
 pub(crate) struct Entries<'u, 'd> {
     unit: &'u Unit<'d>,
-    /// The bytes of the unit.
+    /// The bytes of the piece.
     bytes: &'u [u8],
+    progress: Progress,
+    /// Where the next entry begins.
+    pub(crate) at: usize,
+}
+
+/// What is known of a unit after a piece of it.
+#[derive(Default)]
+pub(crate) struct Progress {
     /// The layouts of entries by code, those that are known.
     layouts: Vec<Layout>,
-    at: usize,
     depth: isize,
 }
 
@@ -33,6 +40,9 @@ struct Layout {
     has_children: bool,
     rest: Rest,
 }
+
+/// More codes than any unit has.
+const MOST_CODES: usize = 1 << 20;
 
 /// The tag of no entry.
 const NO_TAG: DwTag = DwTag(0);
@@ -57,22 +67,27 @@ enum Part {
 }
 
 impl<'u, 'd> Entries<'u, 'd> {
-    /// The entries of a unit with these bytes.
-    pub(crate) fn new(unit: &'u Unit<'d>, bytes: &'u [u8]) -> Entries<'u, 'd> {
-        Entries { unit, bytes, layouts: Vec::new(), at: unit.header.root_offset().0, depth: 0 }
+    /// The entries of a piece that looks like a unit with these bytes.
+    pub(crate) fn new(unit: &'u Unit<'d>, bytes: &'u [u8], progress: Progress) -> Entries<'u, 'd> {
+        Entries { unit, bytes, progress, at: unit.header.root_offset().0 }
+    }
+
+    pub(crate) fn into_progress(self) -> Progress {
+        self.progress
     }
 
     /// Finds out the layout of a code.
     #[cold]
     fn learn(&mut self, code: usize) -> Option<()> {
         // A damaged code may be any number; those that there are follow one another.
-        if code > self.bytes.len() {
+        if code > MOST_CODES {
             return None;
         }
-        if self.layouts.len() <= code {
-            self.layouts.resize(code + 1, Layout::UNKNOWN);
+        let layouts = &mut self.progress.layouts;
+        if layouts.len() <= code {
+            layouts.resize(code + 1, Layout::UNKNOWN);
         }
-        self.layouts[code] = Layout::of(self.unit.abbreviations.get(code as u64)?, self.unit);
+        layouts[code] = Layout::of(self.unit.abbreviations.get(code as u64)?, self.unit);
         Some(())
     }
 
@@ -97,14 +112,14 @@ impl Iterator for Entries<'_, '_> {
             let code = unsigned(bytes, &mut at)? as usize;
             if code == 0 {
                 self.at = at;
-                self.depth -= 1;
+                self.progress.depth -= 1;
                 continue;
             }
-            if code >= self.layouts.len() || self.layouts[code].tag == NO_TAG {
+            if code >= self.progress.layouts.len() || self.progress.layouts[code].tag == NO_TAG {
                 self.learn(code)?;
             }
-            let layout = &self.layouts[code];
-            let step = Step { offset: UnitOffset(begin), depth: self.depth, tag: layout.tag };
+            let layout = &self.progress.layouts[code];
+            let step = Step { offset: UnitOffset(begin), depth: self.progress.depth, tag: layout.tag };
             match &layout.rest {
                 Rest::Bytes(count) => at += count,
                 Rest::Parts(parts) => {
@@ -121,8 +136,11 @@ impl Iterator for Entries<'_, '_> {
                 }
                 Rest::Other => at = self.end_of(begin)?,
             }
+            if at > bytes.len() {
+                return None;
+            }
             if layout.has_children {
-                self.depth += 1;
+                self.progress.depth += 1;
             }
             self.at = at;
             return Some(step);
@@ -189,7 +207,7 @@ pub(crate) fn unsigned(bytes: &[u8], at: &mut usize) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::Program;
-    use crate::units::UnitTable;
+    use crate::dwarf::{Dwarf, testing};
 
     /// The entries of a unit, read one by one.
     fn by_definition(unit: &Unit<'_>) -> Vec<Step> {
@@ -210,13 +228,18 @@ mod tests {
         let program = Program::current().unwrap();
         let dwarf = program.dwarf();
         let mut found = 0;
-        for &offset in program.unit_offsets(&dwarf) {
-            let table = UnitTable::read(&dwarf, offset).unwrap();
-            let unit = table.unit().unwrap();
-            let steps: Vec<_> = table.entries(&unit).collect();
-            assert!(steps == by_definition(&unit), "unit {offset:#x}");
+        testing::each_unit(&program, |offset, unit| {
+            let table = program.table(&dwarf, offset).unwrap();
+            let mut steps = Vec::new();
+            let visit = |_: &Dwarf<'_>, step: Step, at: &Unit<'_>, here| {
+                assert_eq!(at.entry(here).unwrap().tag(), step.tag);
+                steps.push(step);
+                Ok(())
+            };
+            table.for_each_entry(&dwarf, visit).unwrap();
+            assert!(steps == by_definition(unit), "unit {offset:#x}");
             found += steps.len();
-        }
+        });
         assert!(found > 10_000, "{found} entries");
     }
 

@@ -1,8 +1,10 @@
 //! The functions at a code address: the one whose code it is, and those inlined into it there.
 
-use crate::dwarf::{self, Dwarf, Entry, Offset, Unit};
-use crate::lines::{Lines, file_path};
-use crate::types::Types;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::dwarf::{Dwarf, Entry, Offset, Unit, number};
+use crate::lines::file_path;
 use crate::units::{Part, UnitTable};
 use crate::{Frame, Program, names, paths};
 
@@ -10,9 +12,9 @@ use crate::{Frame, Program, names, paths};
 pub(crate) struct At<'a, 'd> {
     pub(crate) program: &'a Program,
     pub(crate) dwarf: &'a Dwarf<'d>,
-    pub(crate) unit: &'a Unit<'d>,
     pub(crate) table: &'a UnitTable,
-    pub(crate) function: Offset,
+    /// The function's entry, and those within it.
+    pub(crate) function: Range<Offset>,
     pub(crate) address: u64,
 }
 
@@ -33,18 +35,13 @@ impl Call {
     }
 }
 
-impl<'d> At<'_, 'd> {
-    pub(crate) fn types(&self) -> Types<'_, 'd> {
-        Types { dwarf: self.dwarf, unit: self.unit, table: self.table }
-    }
-
+impl At<'_, '_> {
     /// The functions at the address with their lines, innermost first.
     pub(crate) fn frames(&self) -> Vec<Frame> {
         let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return Vec::new() };
-        let mut position = self.position(&unit);
+        let mut position = self.position();
         let mut frames = Vec::new();
-        let root = self.unit.entry(self.unit.header.root_offset()).ok();
-        let compiled_in = root.and_then(|root| self.dwarf.text(self.unit, &root, gimli::DW_AT_comp_dir));
+        let compiled_in = self.table.compiled_in(self.dwarf);
         let compiled_in = compiled_in.as_deref();
         for call in self.chain() {
             let path = call.path();
@@ -67,27 +64,25 @@ impl<'d> At<'_, 'd> {
 
     /// Whether the code at the address was written in a dependency that cargo has fetched.
     pub(crate) fn is_of_registry(&self) -> bool {
-        let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return false };
-        let root = self.unit.entry(self.unit.header.root_offset()).ok();
-        let compiled_in = root.and_then(|root| self.dwarf.text(self.unit, &root, gimli::DW_AT_comp_dir));
         let file = match self.chain().iter().rev().find_map(|call| call.called_from) {
             // The code of the function itself is where its outermost inlined call is.
             Some((file, _)) => Some(file),
-            None => self.position(&unit).map(|(file, _)| file),
+            None => self.position().map(|(file, _)| file),
         };
+        let Ok(unit) = self.table.unit_with_lines(self.dwarf) else { return false };
+        let compiled_in = self.table.compiled_in(self.dwarf);
         let path = file.and_then(|file| file_path(self.dwarf, &unit, file, compiled_in.as_deref()));
         path.is_some_and(|path| paths::is_fetched(&path))
     }
 
     /// Whether the code at the address comes from one line.
     pub(crate) fn has_line(&self) -> bool {
-        let unit = self.table.unit_with_lines(self.dwarf);
-        unit.is_ok_and(|unit| self.position(&unit).is_some_and(|(_, line)| line.is_some()))
+        self.position().is_some_and(|(_, line)| line.is_some())
     }
 
     /// The file (as the unit's line program numbers it) and line of the code at the address.
-    fn position(&self, unit: &Unit<'_>) -> Option<(u64, Option<u32>)> {
-        self.table.lines.get_or_init(|| Lines::read(unit)).find(unit, self.address)
+    fn position(&self) -> Option<(u64, Option<u32>)> {
+        self.table.lines(self.dwarf)?.find(self.dwarf, self.address)
     }
 
     /// The functions at the address, innermost first; the last is the one whose code it is.
@@ -100,10 +95,13 @@ impl<'d> At<'_, 'd> {
     }
 
     fn read_chain(&self, chain: &mut Vec<Call>) -> gimli::Result<()> {
-        let mut entries = self.unit.entries_raw(Some(self.function))?;
+        let Range { start, end } = &self.function;
+        let bytes = self.table.piece(self.dwarf, start.0, end.0 - start.0);
+        let unit = &self.table.over(&bytes)?;
+        let mut entries = unit.entries_raw(None)?;
         let mut entry = Entry::null();
         entries.read_entry(&mut entry)?;
-        chain.push(self.call(&entry));
+        chain.push(self.call(self.dwarf, unit, &entry));
         if !entry.has_children() {
             return Ok(());
         }
@@ -115,22 +113,22 @@ impl<'d> At<'_, 'd> {
             }
             outside = isize::MAX;
             match entry.tag() {
-                gimli::DW_TAG_inlined_subroutine if self.dwarf.covers(self.unit, &entry, self.address) => {
-                    chain.push(self.call(&entry));
+                gimli::DW_TAG_inlined_subroutine if self.dwarf.covers(unit, &entry, self.address) => {
+                    chain.push(self.call(self.dwarf, unit, &entry));
                 }
-                gimli::DW_TAG_lexical_block if self.dwarf.covers(self.unit, &entry, self.address) => {}
+                gimli::DW_TAG_lexical_block if self.dwarf.covers(unit, &entry, self.address) => {}
                 _ => outside = entry.depth(),
             }
         }
         Ok(())
     }
 
-    fn call(&self, entry: &Entry<'d>) -> Call {
-        let file = dwarf::number(entry, gimli::DW_AT_call_file);
-        let line = dwarf::number(entry, gimli::DW_AT_call_line).map(|line| line as u32);
-        let called_from = file.map(|file| (file, line));
-        let mut call = Call { linkage_name: String::new(), name: String::new(), called_from, part: None };
-        take_names(self.program, self.dwarf, self.table, self.unit, entry, &mut call, HOPS);
+    fn call<'b>(&self, dwarf: &Dwarf<'b>, unit: &Unit<'b>, entry: &Entry<'b>) -> Call {
+        let file = number(entry, gimli::DW_AT_call_file);
+        let line = number(entry, gimli::DW_AT_call_line).map(|line| line as u32);
+        let names = Names::of(self.program, dwarf, self.table, unit, entry, self.function.start, HOPS);
+        let Names { linkage_name, name, part } = names;
+        let mut call = Call { linkage_name, name, part, called_from: file.map(|file| (file, line)) };
         // No namespace tells whose a function of precompiled code is: the name must do.
         if call.part.is_none() {
             call.part = Part::of_crate(of_crate(&call.path()));
@@ -143,54 +141,89 @@ impl<'d> At<'_, 'd> {
 /// damaged entries may form circles.
 const HOPS: u32 = 4;
 
-/// Reads a function's names from an entry, or from its declaration, perhaps in another unit.
-fn take_names<'d>(
-    program: &Program,
-    dwarf: &Dwarf<'d>,
-    table: &UnitTable,
-    unit: &Unit<'d>,
-    entry: &Entry<'d>,
-    call: &mut Call,
-    hops: u32,
-) {
-    for (name, at) in
-        [(&mut call.linkage_name, gimli::DW_AT_linkage_name), (&mut call.name, gimli::DW_AT_name)]
-    {
-        if name.is_empty() {
-            *name = dwarf.text(unit, entry, at).unwrap_or_default();
-        }
-    }
-    // An unmangled function is identified by the position of its declaration only; an inlined call lies wherever it was
-    // inlined.
-    if entry.tag() == gimli::DW_TAG_subprogram {
-        call.part = call.part.or_else(|| table.part(entry.offset()));
-    }
-    let Some(hops) = hops.checked_sub(1) else { return };
-    for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
-        match entry.attr_value(at) {
-            Some(gimli::AttributeValue::UnitRef(offset)) => {
-                if let Ok(entry) = unit.entry(offset) {
-                    take_names(program, dwarf, table, unit, &entry, call, hops);
-                }
-            }
-            Some(gimli::AttributeValue::DebugInfoRef(offset)) => {
-                // A declaration that cannot be read leaves the name as it is.
-                let _ = take_names_in_other_unit(program, offset.0, call, hops);
-            }
-            _ => {}
-        }
-    }
+/// A function's names, and whose it is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    linkage_name: String,
+    name: String,
+    part: Option<Part>,
 }
 
-fn take_names_in_other_unit(program: &Program, offset: usize, call: &mut Call, hops: u32) -> Option<()> {
-    let dwarf = program.dwarf();
-    let units = program.unit_offsets(&dwarf);
-    let start = *units[..units.partition_point(|&unit| unit <= offset)].last()?;
-    let table = program.table(&dwarf, start)?;
-    let unit = table.unit().ok()?;
-    let entry = unit.entry(gimli::UnitOffset(offset - start)).ok()?;
-    take_names(program, &dwarf, &table, &unit, &entry, call, hops);
-    Some(())
+impl Names {
+    /// Reads names from an entry, or from its declaration, perhaps in another unit. `offset` is that of a function's entry.
+    fn of<'b>(
+        program: &Program,
+        dwarf: &Dwarf<'b>,
+        table: &UnitTable,
+        unit: &Unit<'b>,
+        entry: &Entry<'b>,
+        offset: Offset,
+        hops: u32,
+    ) -> Names {
+        let text = |at| dwarf.text(unit, entry, at).unwrap_or_default();
+        let mut names = Names {
+            linkage_name: text(gimli::DW_AT_linkage_name),
+            name: text(gimli::DW_AT_name),
+            part: None,
+        };
+        // An unmangled function is identified by the position of its declaration only; an inlined call lies wherever it was
+        // inlined.
+        if entry.tag() == gimli::DW_TAG_subprogram {
+            names.part = table.part(offset);
+        }
+        let Some(hops) = hops.checked_sub(1) else { return names };
+        for at in [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification] {
+            // A declaration that cannot be read leaves the names as they are.
+            let more = match entry.attr_value(at) {
+                Some(gimli::AttributeValue::UnitRef(offset)) => {
+                    Names::at(program, dwarf, table, offset, hops)
+                }
+                Some(gimli::AttributeValue::DebugInfoRef(offset)) => {
+                    Names::in_other_unit(program, dwarf, offset.0, hops)
+                }
+                _ => None,
+            };
+            if let Some(more) = more {
+                names.complete(&more);
+            }
+        }
+        names
+    }
+
+    /// The names of the function whose entry is at an offset. They are kept: most functions are inlined in many places.
+    fn at(
+        program: &Program,
+        dwarf: &Dwarf<'_>,
+        table: &UnitTable,
+        offset: Offset,
+        hops: u32,
+    ) -> Option<Arc<Names>> {
+        let place = table.offset + offset.0;
+        if let Some(names) = program.names().get(&place) {
+            return Some(names.clone());
+        }
+        let names = table.with_entry(dwarf, offset, |dwarf, unit, entry| {
+            Arc::new(Names::of(program, dwarf, table, unit, entry, offset, hops))
+        })?;
+        program.names().insert(place, names.clone());
+        Some(names)
+    }
+
+    fn in_other_unit(program: &Program, dwarf: &Dwarf<'_>, offset: usize, hops: u32) -> Option<Arc<Names>> {
+        let units = program.unit_offsets(dwarf);
+        let start = *units[..units.partition_point(|&unit| unit <= offset)].last()?;
+        let table = program.table(dwarf, start)?;
+        Names::at(program, dwarf, &table, gimli::UnitOffset(offset - start), hops)
+    }
+
+    fn complete(&mut self, more: &Names) {
+        for (name, more) in [(&mut self.linkage_name, &more.linkage_name), (&mut self.name, &more.name)] {
+            if name.is_empty() {
+                name.clone_from(more);
+            }
+        }
+        self.part = self.part.or(more.part);
+    }
 }
 
 /// The crate that a function belongs to, by its name.

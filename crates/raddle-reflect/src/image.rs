@@ -73,10 +73,17 @@ impl Image {
 
     /// Some bytes of a section: fewer if it ends before.
     pub(crate) fn part(&self, name: &str, from: usize, length: usize) -> Vec<u8> {
+        self.part_behind(&[], name, from, length)
+    }
+
+    /// Some bytes of a section, behind others.
+    pub(crate) fn part_behind(&self, before: &[u8], name: &str, from: usize, length: usize) -> Vec<u8> {
         let section = self.sections.iter().find(|s| s.name == name && s.in_file && !s.compressed);
-        let Some(section) = section else { return Vec::new() };
+        let Some(section) = section else { return before.to_vec() };
         let length = section.size.saturating_sub(from as u64).min(length as u64);
-        read(&self.file, self.length, section.offset.saturating_add(from as u64), length).unwrap_or_default()
+        let offset = section.offset.saturating_add(from as u64);
+        // What cannot be read is not there.
+        read_behind(before, &self.file, self.length, offset, length).unwrap_or_else(|_| before.to_vec())
     }
 
     /// A section, piece by piece.
@@ -142,9 +149,15 @@ pub(crate) fn text_at(table: &[u8], at: usize) -> &str {
 }
 
 fn read(file: &File, length: u64, offset: u64, size: u64) -> io::Result<Vec<u8>> {
+    read_behind(&[], file, length, offset, size)
+}
+
+fn read_behind(before: &[u8], file: &File, length: u64, offset: u64, size: u64) -> io::Result<Vec<u8>> {
     // A damaged header may name any size: never ask for more than there is.
-    let mut bytes = vec![0; size.min(length.saturating_sub(offset)) as usize];
-    file.read_exact_at(&mut bytes, offset)?;
+    let size = size.min(length.saturating_sub(offset)) as usize;
+    let mut bytes = vec![0; before.len() + size];
+    bytes[..before.len()].copy_from_slice(before);
+    file.read_exact_at(&mut bytes[before.len()..], offset)?;
     Ok(bytes)
 }
 

@@ -1,20 +1,27 @@
-//! The line table of one unit: where its sequences begin. The rows of a sequence are made each time they are asked for, because that of
+//! The line table of one unit: where its sequences are. The rows of a sequence are read and made each time they are asked for, because
 //! a large unit has a million rows, and few are of interest.
 
 use std::ops::ControlFlow;
 
-use crate::dwarf::{Dwarf, Slice, Unit};
-use crate::entries::unsigned;
+use gimli::{DebugLine, DebugLineOffset, IncompleteLineProgram};
 
-/// The sequences of a unit, by their first address.
+use crate::dwarf::{Dwarf, Slice, Unit, slice};
+use crate::entries::unsigned;
+use crate::image::{u16_at, u32_at};
+
+/// The sequences of a unit, by their first address. Their instructions stay in the file.
 pub(crate) struct Lines {
     sequences: Vec<Sequence>,
+    /// The header of the line program, as that of one without instructions.
+    header: Vec<u8>,
+    format: Format,
 }
 
 struct Sequence {
     begin: u64,
-    /// The offset of its first instruction in the line program.
-    at: usize,
+    /// Where its instructions are in the file.
+    from: usize,
+    until: usize,
 }
 
 /// A row of the table: the code from its address on belongs to a line of a file.
@@ -27,17 +34,37 @@ struct Row {
     line: u64,
 }
 
-/// A line program: the instructions that make the rows.
-struct LineProgram<'a> {
-    instructions: &'a [u8],
+/// What the header of a line program says of its instructions.
+struct Format {
     min_instruction_length: u64,
     /// The first opcode that makes a row.
     opcode_base: u8,
     line_base: i64,
     line_range: u8,
     /// The number of operands of each opcode below.
-    operands: &'a [u8],
+    operands: Vec<u8>,
 }
+
+/// Instructions that make rows.
+struct Instructions<'a> {
+    bytes: &'a [u8],
+    format: &'a Format,
+}
+
+/// A search for sequences, from piece to piece of a line program.
+#[derive(Default)]
+struct Scan {
+    sequences: Vec<Sequence>,
+    /// The first address of the current sequence, if it has been set.
+    begin: Option<u64>,
+    /// Where the current sequence begins.
+    first: usize,
+}
+
+const SECTION: &str = ".debug_line";
+
+/// The size of pieces in which a line program is read.
+const PIECE: usize = 1 << 14;
 
 // Opcodes.
 const EXTENDED: u8 = 0;
@@ -51,23 +78,51 @@ const END_SEQUENCE: u8 = 1;
 const SET_ADDRESS: u8 = 2;
 
 impl Lines {
-    /// Finds the sequences of a unit. A damaged program has those before the damage.
-    pub(crate) fn read(unit: &Unit<'_>) -> Lines {
-        let mut sequences = Vec::new();
-        if let Some(program) = LineProgram::of(unit) {
-            program.find_sequences(&mut sequences);
+    /// Finds the sequences of the line program at an offset. A damaged program has those before the damage.
+    pub(crate) fn read(dwarf: &Dwarf<'_>, offset: usize) -> Option<Lines> {
+        // The length, the version, in version 5 the sizes of addresses and segments, and the length of the rest of the header.
+        const VERSION: usize = 4;
+        let start = dwarf.image.part(SECTION, offset, 16);
+        if start.len() < 16 || u32_at(&start, 0) >= 0xffff_fff0 {
+            return None;
         }
+        let end = VERSION + u32_at(&start, 0) as usize;
+        let length = if u16_at(&start, VERSION) >= 5 { VERSION + 4 } else { VERSION + 2 };
+        let begin = (length + 4 + u32_at(&start, length) as usize).min(end);
+        let mut header = dwarf.image.part(SECTION, offset, begin);
+        let without_instructions = (header.len() - VERSION) as u32;
+        header[..VERSION].copy_from_slice(&without_instructions.to_le_bytes());
+        let format = Format::of(&program(&header, 8).ok()?)?;
+        let mut scan = Scan { first: offset + begin, ..Scan::default() };
+        let (mut at, end) = (offset + begin, offset.saturating_add(end));
+        let mut piece = PIECE;
+        while at < end {
+            let bytes = dwarf.image.part(SECTION, at, piece.min(end - at));
+            let instructions = Instructions { bytes: &bytes, format: &format };
+            let read = instructions.find_sequences(at, &mut scan);
+            if read == 0 && (bytes.len() < piece || at + piece >= end) {
+                break;
+            }
+            // An instruction that is longer, or damaged.
+            piece = if read == 0 { 8 * piece } else { PIECE };
+            at += read;
+        }
+        let mut sequences = scan.sequences;
         sequences.sort_unstable_by_key(|sequence| sequence.begin);
-        Lines { sequences }
+        Some(Lines { sequences, header, format })
+    }
+
+    /// The line program without its instructions.
+    pub(crate) fn program(&self, address_size: u8) -> gimli::Result<IncompleteLineProgram<Slice<'_>>> {
+        program(&self.header, address_size)
     }
 
     /// The file (as the line program numbers it) and line of the code at an address.
-    pub(crate) fn find(&self, unit: &Unit<'_>, address: u64) -> Option<(u64, Option<u32>)> {
-        let program = LineProgram::of(unit)?;
+    pub(crate) fn find(&self, dwarf: &Dwarf<'_>, address: u64) -> Option<(u64, Option<u32>)> {
         let after = self.sequences.partition_point(|sequence| sequence.begin <= address);
         let sequence = self.sequences[..after].last()?;
         let mut found = None;
-        let end = program.rows(sequence.at, |row| {
+        let end = self.rows(dwarf, sequence, |row| {
             if row.address <= address {
                 found = Some(row);
             }
@@ -75,51 +130,71 @@ impl Lines {
         let row = found.filter(|_| address < end)?;
         Some((row.file, (row.line != 0).then_some(row.line as u32)))
     }
+
+    /// Makes the rows of a sequence. Returns its end. None if the program is damaged there.
+    fn rows(&self, dwarf: &Dwarf<'_>, sequence: &Sequence, make: impl FnMut(Row)) -> Option<u64> {
+        let bytes = dwarf.image.part(SECTION, sequence.from, sequence.until - sequence.from);
+        Instructions { bytes: &bytes, format: &self.format }.rows(make)
+    }
 }
 
-impl<'a> LineProgram<'a> {
-    fn of(unit: &Unit<'a>) -> Option<LineProgram<'a>> {
-        let header = unit.line_program.as_ref()?.header();
-        let bytes = |slice: &Slice<'a>| slice.slice();
-        (header.line_range() != 0 && header.opcode_base() != 0).then(|| LineProgram {
-            instructions: bytes(&header.raw_program_buf()),
+fn program(header: &[u8], address_size: u8) -> gimli::Result<IncompleteLineProgram<Slice<'_>>> {
+    DebugLine::from(slice(header)).program(DebugLineOffset(0), address_size, None, None)
+}
+
+impl Format {
+    fn of(program: &IncompleteLineProgram<Slice<'_>>) -> Option<Format> {
+        let header = program.header();
+        (header.line_range() != 0 && header.opcode_base() != 0).then(|| Format {
             min_instruction_length: header.minimum_instruction_length().into(),
             opcode_base: header.opcode_base(),
             line_base: header.line_base().into(),
             line_range: header.line_range(),
-            operands: bytes(header.standard_opcode_lengths()),
+            operands: header.standard_opcode_lengths().slice().to_vec(),
         })
     }
+}
 
-    /// Steps through all instructions, and looks only at those that begin and end sequences.
-    fn find_sequences(&self, sequences: &mut Vec<Sequence>) -> Option<()> {
-        let (mut at, mut begin, mut first) = (0, None, 0);
-        while at < self.instructions.len() {
-            let opcode = self.byte(&mut at)?;
-            match opcode {
-                EXTENDED => {
-                    let length = usize::try_from(self.number(&mut at)?).ok()?;
-                    let end = at.checked_add(length)?;
-                    match self.instructions.get(at) {
-                        Some(&SET_ADDRESS) if begin.is_none() => begin = Some(self.address(at + 1, end)?),
-                        Some(&END_SEQUENCE) => {
-                            // Code that the linker dropped is left at address 0.
-                            let begin = begin.take().filter(|&begin| begin != 0);
-                            sequences.extend(begin.map(|begin| Sequence { begin, at: first }));
-                            first = end;
-                        }
-                        _ => {}
-                    }
-                    at = end;
-                }
-                _ => self.skip_operands(opcode, &mut at)?,
-            }
+impl Instructions<'_> {
+    /// Steps through instructions, and looks only at those that begin and end sequences. Returns how many bytes it stepped over, perhaps beyond
+    /// the end.
+    fn find_sequences(&self, place: usize, scan: &mut Scan) -> usize {
+        let mut done = 0;
+        while done < self.bytes.len() {
+            let Some(next) = self.find_in_instruction(done, place, scan) else { break };
+            done = next;
         }
-        Some(())
+        done
     }
 
-    /// Makes the rows of the sequence whose first instruction is at an offset. Returns its end. None if the program is damaged there.
-    fn rows(&self, mut at: usize, mut make: impl FnMut(Row)) -> Option<u64> {
+    /// Looks at one instruction, and returns its end. None if it is not all there.
+    fn find_in_instruction(&self, mut at: usize, place: usize, scan: &mut Scan) -> Option<usize> {
+        let opcode = self.byte(&mut at)?;
+        if opcode != EXTENDED {
+            self.skip_operands(opcode, &mut at)?;
+            return Some(at);
+        }
+        let length = usize::try_from(self.number(&mut at)?).ok()?;
+        let end = at.checked_add(length)?;
+        if length > 0 {
+            match *self.bytes.get(at)? {
+                SET_ADDRESS if scan.begin.is_none() => scan.begin = Some(self.address(at + 1, end)?),
+                END_SEQUENCE => {
+                    // Code that the linker dropped is left at address 0.
+                    let begin = scan.begin.take().filter(|&begin| begin != 0);
+                    let (from, until) = (scan.first, place + end);
+                    scan.sequences.extend(begin.map(|begin| Sequence { begin, from, until }));
+                    scan.first = until;
+                }
+                _ => {}
+            }
+        }
+        Some(end)
+    }
+
+    /// Makes the rows of a sequence. Returns its end. None if the program is damaged there.
+    fn rows(&self, mut make: impl FnMut(Row)) -> Option<u64> {
+        let mut at = 0;
         let mut row = Row { address: 0, file: 1, line: 1 };
         loop {
             match self.execute(&mut at, &mut row, &mut make)? {
@@ -132,21 +207,22 @@ impl<'a> LineProgram<'a> {
     /// Executes an instruction. Breaks with the end of the sequence.
     fn execute(&self, at: &mut usize, row: &mut Row, make: &mut impl FnMut(Row)) -> Option<ControlFlow<u64>> {
         let opcode = self.byte(at)?;
-        let steps = |opcode: u8| u64::from((opcode - self.opcode_base) / self.line_range);
+        let steps = |opcode: u8| u64::from((opcode - self.format.opcode_base) / self.format.line_range);
         let mut advance = |steps: u64| {
-            row.address = row.address.wrapping_add(self.min_instruction_length.wrapping_mul(steps));
+            row.address = row.address.wrapping_add(self.format.min_instruction_length.wrapping_mul(steps));
         };
         match opcode {
-            opcode if opcode >= self.opcode_base => {
+            opcode if opcode >= self.format.opcode_base => {
                 advance(steps(opcode));
-                let lines = self.line_base + i64::from((opcode - self.opcode_base) % self.line_range);
+                let lines = self.format.line_base
+                    + i64::from((opcode - self.format.opcode_base) % self.format.line_range);
                 row.line = row.line.wrapping_add_signed(lines);
                 make(*row);
             }
             EXTENDED => {
                 let length = usize::try_from(self.number(at)?).ok()?;
                 let end = at.checked_add(length)?;
-                match self.instructions.get(*at) {
+                match self.bytes.get(*at) {
                     Some(&END_SEQUENCE) => return Some(ControlFlow::Break(row.address)),
                     Some(&SET_ADDRESS) => row.address = self.address(*at + 1, end)?,
                     _ => {}
@@ -170,10 +246,10 @@ impl<'a> LineProgram<'a> {
     #[inline]
     fn skip_operands(&self, opcode: u8, at: &mut usize) -> Option<()> {
         match opcode {
-            opcode if opcode >= self.opcode_base => {}
+            opcode if opcode >= self.format.opcode_base => {}
             FIXED_ADVANCE_PC => *at += 2,
             _ => {
-                for _ in 0..*self.operands.get(usize::from(opcode) - 1)? {
+                for _ in 0..*self.format.operands.get(usize::from(opcode) - 1)? {
                     self.number(at)?;
                 }
             }
@@ -183,14 +259,14 @@ impl<'a> LineProgram<'a> {
 
     #[inline]
     fn byte(&self, at: &mut usize) -> Option<u8> {
-        let byte = *self.instructions.get(*at)?;
+        let byte = *self.bytes.get(*at)?;
         *at += 1;
         Some(byte)
     }
 
     #[inline]
     fn number(&self, at: &mut usize) -> Option<u64> {
-        unsigned(self.instructions, at)
+        unsigned(self.bytes, at)
     }
 
     /// A signed number in LEB128: its highest bit is that of the sign.
@@ -203,7 +279,7 @@ impl<'a> LineProgram<'a> {
 
     /// The address that an instruction sets.
     fn address(&self, from: usize, to: usize) -> Option<u64> {
-        Some(u64::from_le_bytes(self.instructions.get(from..to)?.try_into().ok()?))
+        Some(u64::from_le_bytes(self.bytes.get(from..to)?.try_into().ok()?))
     }
 }
 
@@ -240,14 +316,14 @@ fn join(path: &mut String, next: &str) {
 mod tests {
     use super::*;
     use crate::Program;
-    use crate::units::UnitTable;
+    use crate::dwarf::testing;
 
     /// The sequences of a unit with their rows and ends, by first address.
     type Table = Vec<(u64, Vec<Row>, u64)>;
 
-    fn by_definition(unit: &Unit<'_>) -> Table {
+    fn by_definition(program: IncompleteLineProgram<Slice<'_>>) -> Table {
         let mut table = Table::new();
-        let mut rows = unit.line_program.clone().unwrap().rows();
+        let mut rows = program.rows();
         let mut sequence = Vec::new();
         while let Some((_, row)) = rows.next_row().unwrap() {
             if row.end_sequence() {
@@ -268,27 +344,26 @@ mod tests {
         let program = Program::current().unwrap();
         let dwarf = program.dwarf();
         let mut found = 0;
-        for &offset in program.unit_offsets(&dwarf) {
-            let table = UnitTable::read(&dwarf, offset).unwrap();
-            let unit = table.unit_with_lines(&dwarf).unwrap();
-            let Some(instructions) = LineProgram::of(&unit) else { continue };
-            let lines = Lines::read(&unit);
+        testing::each_unit(&program, |offset, unit| {
+            let Some(expected) = unit.line_program.clone() else { return };
+            let table = program.table(&dwarf, offset).unwrap();
+            let lines = table.lines(&dwarf).unwrap();
             let made: Table = lines
                 .sequences
                 .iter()
                 .map(|sequence| {
                     let mut rows = Vec::new();
-                    let end = instructions.rows(sequence.at, |row| rows.push(row)).unwrap();
+                    let end = lines.rows(&dwarf, sequence, |row| rows.push(row)).unwrap();
                     (sequence.begin, rows, end)
                 })
                 .collect();
-            assert!(made == by_definition(&unit), "unit {offset:#x}");
+            assert!(made == by_definition(expected), "unit {offset:#x}");
             found += made.len();
             for (begin, rows, end) in &made {
-                assert_eq!(lines.find(&unit, *begin).map(|found| found.0), Some(rows[0].file));
-                assert!(lines.find(&unit, *end).is_none_or(|_| made.iter().any(|other| other.0 == *end)));
+                assert_eq!(lines.find(&dwarf, *begin).map(|found| found.0), Some(rows[0].file));
+                assert!(lines.find(&dwarf, *end).is_none_or(|_| made.iter().any(|other| other.0 == *end)));
             }
-        }
+        });
         assert!(found > 1000, "{found} sequences");
     }
 
@@ -297,15 +372,14 @@ mod tests {
         for (instructions, expected) in
             [(&[0x7f][..], -1), (&[0x3f], 63), (&[0x40], -64), (&[0x80, 0x7f], -128), (&[0xff, 0], 127)]
         {
-            let program = LineProgram {
-                instructions,
+            let format = Format {
                 min_instruction_length: 1,
                 opcode_base: 13,
                 line_base: -5,
                 line_range: 14,
-                operands: &[],
+                operands: Vec::new(),
             };
-            assert_eq!(program.signed(&mut 0), Some(expected));
+            assert_eq!(Instructions { bytes: instructions, format: &format }.signed(&mut 0), Some(expected));
         }
     }
 }

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::calls::{Call, call_before};
 use crate::classify::{Around, classify, classify_tail_call, exchange};
 use crate::dwarf::{self, Dwarf, Entry, Sections};
-use crate::function::At;
+use crate::function::{At, Names};
 use crate::image::Image;
 use crate::objects::Entity;
 use crate::statics;
@@ -26,6 +28,8 @@ pub struct Program {
     index: OnceLock<UnitIndex>,
     unit_offsets: OnceLock<Vec<usize>>,
     tables: Mutex<HashMap<usize, Arc<UnitTable>>>,
+    /// The names of functions, by the positions of their entries.
+    names: Mutex<HashMap<usize, Arc<Names>>>,
     symbols: OnceLock<Symbols>,
     /// The memory of the program, if it is the running one.
     memory: Option<Memory>,
@@ -127,7 +131,7 @@ impl Program {
             Call::ByTable(slot) => self.in_table(slot)?,
             Call::ThroughPointer => return Some(Site::User),
         };
-        let name = &self.symbols().function(target)?.name(&self.image);
+        let name = &self.symbols().function(&self.image, target)?.name(&self.image);
         if ["__tsan_", "__asan_"].iter().any(|prefix| name.starts_with(prefix)) {
             return None;
         }
@@ -159,7 +163,7 @@ impl Program {
     /// `my_crate::BYTES+8` where its type does not tell.
     pub fn static_name(&self, address: u64) -> Option<String> {
         let address = address.checked_sub(self.bias)?;
-        let symbol = self.symbols().object(address)?;
+        let symbol = self.symbols().object(&self.image, address)?;
         let name = names::demangle(&symbol.name(&self.image));
         let offset = address - symbol.address;
         let path = match self.static_path(symbol.address, offset) {
@@ -192,8 +196,9 @@ impl Program {
     ) -> Option<String> {
         let code = self.in_file(return_address)?;
         self.at(code, |at| {
-            let types = at.types();
-            let locals = locals::in_scope(&types, at.function, code);
+            let unit = at.table.unit(at.dwarf).ok()?;
+            let types = Types { dwarf: at.dwarf, unit: &unit, table: at.table };
+            let locals = locals::in_scope(&types, at.function.start, code);
             let with_address =
                 |local| Some((local, locals::Local::address(local, frame_pointer, &mut read)?));
             let mut locals: Vec<_> = locals.iter().rev().filter_map(with_address).collect();
@@ -222,6 +227,7 @@ impl Program {
             index: OnceLock::new(),
             unit_offsets: OnceLock::new(),
             tables: Mutex::default(),
+            names: Mutex::default(),
             symbols: OnceLock::new(),
             memory: None,
         }
@@ -249,6 +255,16 @@ impl Program {
         self.symbols.get_or_init(|| Symbols::read(&self.image))
     }
 
+    pub(crate) fn names(&self) -> MutexGuard<'_, HashMap<usize, Arc<Names>>> {
+        // A panic while the lock was held left the map as it was.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+
     pub(crate) fn table(&self, dwarf: &Dwarf<'_>, unit: usize) -> Option<Arc<UnitTable>> {
         // A panic while the lock was held left the map as it was.
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -265,12 +281,11 @@ impl Program {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
         let function = table.function(address)?;
-        let unit = table.unit().ok()?;
-        Some(answer(&At { program: self, dwarf: &dwarf, unit: &unit, table: &table, function, address }))
+        Some(answer(&At { program: self, dwarf: &dwarf, table: &table, function, address }))
     }
 
     fn frame_from_symbol(&self, address: u64) -> Option<Frame> {
-        let symbol = self.symbols().function(address)?;
+        let symbol = self.symbols().function(&self.image, address)?;
         let path = names::demangle(&symbol.name(&self.image));
         // Code without debug information is the system's, or as foreign.
         Some(Frame {
@@ -290,7 +305,7 @@ impl Program {
     fn static_type(&self, address: u64) -> Option<Entity> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, self.index(&dwarf).find(address)?)?;
-        let entry = *table.statics.get_or_init(|| statics::read(&table)).get(&address)?;
+        let entry = *table.statics.get_or_init(|| statics::read(&dwarf, &table)).get(&address)?;
         Some(Entity { unit: table.offset, entry })
     }
 
@@ -298,7 +313,7 @@ impl Program {
     pub(crate) fn path_in(&self, of: Entity, offset: u64) -> Option<String> {
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, of.unit)?;
-        let unit = table.unit().ok()?;
+        let unit = table.unit(&dwarf).ok()?;
         let types = Types { dwarf: &dwarf, unit: &unit, table: &table };
         (offset < types.size(of.entry)?).then(|| types.path(of.entry, offset))
     }
@@ -306,7 +321,7 @@ impl Program {
     /// The static that contains an address: its name, address and type.
     pub(crate) fn static_at(&self, address: u64) -> Option<(String, u64, Entity)> {
         let address = address.checked_sub(self.bias)?;
-        let symbol = self.symbols().object(address)?;
+        let symbol = self.symbols().object(&self.image, address)?;
         let of = self.static_type(symbol.address)?;
         Some((names::demangle(&symbol.name(&self.image)), symbol.address + self.bias, of))
     }
@@ -315,10 +330,7 @@ impl Program {
     pub(crate) fn is_of_registry(&self, unit: usize) -> bool {
         let dwarf = self.dwarf();
         let Some(table) = self.table(&dwarf, unit) else { return false };
-        let Ok(unit) = table.unit() else { return false };
-        let root = unit.entry(unit.header.root_offset()).ok();
-        let compiled_in = root.and_then(|root| dwarf.text(&unit, &root, gimli::DW_AT_comp_dir));
-        compiled_in.is_some_and(|path| paths::is_fetched(&(path + "/")))
+        table.compiled_in(&dwarf).is_some_and(|path| paths::is_fetched(&(path + "/")))
     }
 
     /// The type whose methods the table at an address holds.
@@ -326,16 +338,17 @@ impl Program {
         let of = self.static_type(address.checked_sub(self.bias)?)?;
         let dwarf = self.dwarf();
         let table = self.table(&dwarf, of.unit)?;
-        let unit = table.unit().ok()?;
+        let unit = table.unit(&dwarf).ok()?;
         self.referred(of.unit, &unit.entry(of.entry).ok()?, gimli::DW_AT_containing_type)
     }
 
     /// The first generic argument of the function that begins at an address.
     pub(crate) fn first_argument(&self, function: u64) -> Option<Entity> {
         self.at(function.checked_sub(self.bias)?, |at| {
-            let types = at.types();
+            let unit = at.table.unit(at.dwarf).ok()?;
+            let types = Types { dwarf: at.dwarf, unit: &unit, table: at.table };
             let mut argument = None;
-            types.for_children(at.function, |entry| {
+            types.for_children(at.function.start, |entry| {
                 if entry.tag() == gimli::DW_TAG_template_type_parameter {
                     argument = argument.or_else(|| self.referred(at.table.offset, entry, gimli::DW_AT_type));
                 }
@@ -365,8 +378,11 @@ fn own_load_bias() -> Result<u64, ReflectError> {
         move |error| ReflectError::Unreadable { path, error }
     };
     let program = std::fs::read_link("/proc/self/exe").map_err(unreadable("/proc/self/exe"))?;
-    let maps = std::fs::read_to_string("/proc/self/maps").map_err(unreadable("/proc/self/maps"))?;
-    maps.lines()
+    let maps = File::open("/proc/self/maps").map_err(unreadable("/proc/self/maps"))?;
+    // The kernel makes the lines that are read: there are many behind that of the program.
+    BufReader::with_capacity(1024, maps)
+        .lines()
+        .map_while(Result::ok)
         .find_map(|line| {
             // `55d0c8a00000-55d0c8a2b000 r--p 00000000 08:01 1234   /path/to/program`
             let (range, rest) = line.split_once(' ')?;

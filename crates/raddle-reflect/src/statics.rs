@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::dwarf::{Offset, reference};
-use crate::entries::Step;
+use crate::dwarf::{Dwarf, Offset, reference};
 use crate::types::fixed_address;
 use crate::units::UnitTable;
 
@@ -11,22 +10,19 @@ use crate::units::UnitTable;
 pub(crate) type Statics = HashMap<u64, Offset>;
 
 /// Reads the statics of a unit; one that cannot be read has none.
-pub(crate) fn read(table: &UnitTable) -> Statics {
+pub(crate) fn read(dwarf: &Dwarf<'_>, table: &UnitTable) -> Statics {
     let mut statics = Statics::new();
     // A damaged entry ends the list.
-    let _ = read_into(table, &mut statics);
-    statics
-}
-
-fn read_into(table: &UnitTable, statics: &mut Statics) -> gimli::Result<()> {
-    let unit = table.unit()?;
-    for Step { offset, .. } in table.entries(&unit).filter(|step| step.tag == gimli::DW_TAG_variable) {
-        let entry = unit.entry(offset)?;
-        if let Some(address) = fixed_address(&unit, &entry)
-            && let Some(of) = reference(&entry, gimli::DW_AT_type)
-        {
-            statics.insert(address, of);
+    let _ = table.for_each_entry(dwarf, |_, step, unit, here| {
+        if step.tag == gimli::DW_TAG_variable {
+            let entry = unit.entry(here)?;
+            if let Some(address) = fixed_address(unit, &entry)
+                && let Some(of) = reference(&entry, gimli::DW_AT_type)
+            {
+                statics.insert(address, of);
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    });
+    statics
 }

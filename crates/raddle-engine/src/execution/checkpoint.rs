@@ -39,6 +39,11 @@ pub(crate) struct MachineSnapshot {
 const MOST: usize = 128 << 10;
 
 impl MachineSnapshot {
+    /// Keeps as much memory as is needed: nothing more will be copied to the snapshot.
+    pub(crate) fn compact(&mut self) {
+        self.image.compact();
+    }
+
     /// About the size of the snapshot, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.image.bytes() + self.threads.len() * size_of::<ThreadState>() + size_of::<Execution>()

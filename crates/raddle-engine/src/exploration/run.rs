@@ -11,9 +11,16 @@ use crate::execution::{ChildResult, ChoiceLog, Judge};
 use crate::interface::signals;
 use crate::left_out::Reason;
 use crate::outcome::{Discarded, Outcome};
+use crate::platform::file_pages;
 
 /// Interval of progress reports, in ticks of the watchdog.
 const PROGRESS_TICKS: u64 = (250 / signals::TICK_MS) as u64;
+
+/// The number of executions after which most of the code under test is known.
+const SETTLED: u64 = 256;
+
+/// A search of no more executions is over before memory counts.
+const FEW: u64 = 16;
 
 /// A search while it runs, in one process.
 struct Run<'r, 's, 'a> {
@@ -215,6 +222,10 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
                 break;
             }
         }
+        if self.report.executions > FEW {
+            // What is said of the search is not the work of the code that made it.
+            file_pages::give_back();
+        }
         self.into_report()
     }
 
@@ -294,6 +305,10 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         let Run { search, body, judge, report, choice_log, .. } = self;
         let execution = report.executions;
         report.executions += 1;
+        if execution == 0 || execution == SETTLED {
+            // What took the process over, and then what looked at its code, is not needed any more.
+            file_pages::give_back();
+        }
         // SAFETY: the engine lives as long as the search.
         unsafe { (*search.engine).number(execution) };
         report.failure = match choice_log {

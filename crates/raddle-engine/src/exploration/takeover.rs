@@ -15,7 +15,7 @@ use crate::isolate::pages::Pages;
 use crate::isolate::{heap, unmanaged_threads};
 use crate::model_checker::ModelChecker;
 use crate::platform::global::{EXPLORER, GLOBAL, NO_ROLE, ROLE, Wanted};
-use crate::platform::idle_calls;
+use crate::platform::{file_pages, idle_calls};
 use crate::site::{self, Classify};
 use crate::spinloop::liveness::Liveness;
 use crate::strategy::Strategy;
@@ -36,6 +36,7 @@ impl<'a> Search<'a> {
         classifier: impl FnOnce() -> Classify,
     ) -> Search<'a> {
         let turn = turn::take();
+        file_pages::give_back();
         idle_calls::put_back();
         heap::init();
         site::map_tables();

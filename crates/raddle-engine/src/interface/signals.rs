@@ -40,7 +40,7 @@ pub struct Handlers {
     before_tick: libc::sigaction,
     before_question: libc::sigaction,
     stack_before: libc::stack_t,
-    stack: Box<[u8]>,
+    stack: Box<[MaybeUninit<u8>]>,
     watchdog: Option<Watchdog>,
     time_stamps: Option<time_stamp::Forbidden>,
 }
@@ -48,7 +48,8 @@ pub struct Handlers {
 impl Handlers {
     /// Installs the handlers and starts the watchdog.
     pub fn install() -> Handlers {
-        let mut stack = vec![0u8; ALTERNATE_STACK].into_boxed_slice();
+        // Not filled: little of it is used ever.
+        let mut stack = Box::new_uninit_slice(ALTERNATE_STACK);
         // SAFETY: plain structures of the C library, filled before use; the alternate stack lives as long as the handlers.
         unsafe {
             let new = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };

@@ -21,6 +21,12 @@ impl Image {
         self.bytes.clear();
     }
 
+    /// Keeps as much memory as is needed.
+    pub(crate) fn compact(&mut self) {
+        self.pieces = self.pieces.clone();
+        self.bytes = self.bytes.clone();
+    }
+
     /// The size of the contents.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()

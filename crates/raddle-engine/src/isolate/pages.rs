@@ -10,6 +10,8 @@
 //! A system call that writes into a protected page fails with `EFAULT` instead of faulting; only reading input into a
 //! buffer that existed before the exploration does that.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::ptr;
 
@@ -178,8 +180,9 @@ pub(crate) fn statics() -> Vec<Range<usize>> {
 
 /// The writable mapping that an address lies in.
 fn mapping_of(address: usize) -> Option<Range<usize>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    maps.lines().find_map(|line| {
+    // The kernel makes the lines that are read: those behind the mapping would be of no use.
+    let maps = BufReader::with_capacity(1024, File::open("/proc/self/maps").ok()?);
+    maps.lines().map_while(Result::ok).find_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;

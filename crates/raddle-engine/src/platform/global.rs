@@ -98,6 +98,8 @@ pub struct Global {
     pub announcements: Cell<&'static [Announcements]>,
     /// The instrumentation callbacks of compare-exchanges.
     pub attempts: Cell<&'static [[unsafe extern "C" fn(); 3]]>,
+    /// How often pages of files were given back: see [`crate::platform::file_pages`].
+    pub(crate) given_back: AtomicU32,
 }
 
 /// Callbacks of plain accesses that are of interest. **Invariant:** machine code compares them as numbers.
@@ -205,6 +207,7 @@ pub static GLOBAL: Global = Global {
     coverage: Cell::new(ptr::null_mut()),
     announcements: Cell::new(&[]),
     attempts: Cell::new(&[]),
+    given_back: AtomicU32::new(0),
 };
 
 thread_local! {

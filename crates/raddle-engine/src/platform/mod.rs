@@ -11,6 +11,7 @@
 //! | [`sys`] | system calls that nothing intercepts, the FS base, real symbols |
 //! | [`unwind`] | call stacks and frames |
 //! | `elf` | segments of the program |
+//! | `file_pages` | what is in memory only because the kernel maps more of a file than is asked for |
 //! | [`idle_calls`] | calls of callbacks that are taken out of the code until something explores |
 //! | `processes` | forked processes and shared memory |
 //! | `words` | memory as a sequence of words: hashes and searches |
@@ -21,6 +22,7 @@
 pub(crate) mod coroutine;
 pub mod debugger;
 pub(crate) mod elf;
+pub(crate) mod file_pages;
 pub mod global;
 pub mod idle_calls;
 pub(crate) mod os_thread;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::sys;
+use super::sys::{self, PAGE};
 
 /// The result of [`fork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,19 @@ pub(crate) fn map_shared(len: usize) -> *mut c_void {
     };
     assert!(memory != libc::MAP_FAILED, "raddle: no memory to share with other processes");
     memory
+}
+
+/// Makes memory all zeros again, and gives its pages back.
+///
+/// # Safety
+/// The memory must be from [`map_shared`], with this length, and nothing may use it meanwhile.
+pub(crate) unsafe fn clear_shared(memory: *mut c_void, len: usize) {
+    // SAFETY: the caller's; zeros are written where the kernel gives nothing back.
+    unsafe {
+        if libc::madvise(memory, len.next_multiple_of(PAGE), libc::MADV_REMOVE) != 0 {
+            memory.write_bytes(0, len);
+        }
+    }
 }
 
 /// Unmaps memory.

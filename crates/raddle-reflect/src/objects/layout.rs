@@ -135,7 +135,7 @@ impl Layouts {
     fn read(&mut self, program: &Program, entity: Entity) -> Option<Layout> {
         let dwarf = program.dwarf();
         let table = program.table(&dwarf, entity.unit)?;
-        let unit = table.unit().ok()?;
+        let unit = table.unit(&dwarf).ok()?;
         Reader { layouts: self, program, dwarf: &dwarf, unit: &unit, table: &table }.layout(entity.entry)
     }
 }
@@ -245,7 +245,7 @@ impl<'d> Reader<'_, 'd> {
         let tag = if entity.unit == self.table.offset {
             kind(self.unit)
         } else {
-            self.program.table(self.dwarf, entity.unit).and_then(|table| kind(&table.unit().ok()?))
+            self.program.table(self.dwarf, entity.unit).and_then(|table| kind(&table.unit(self.dwarf).ok()?))
         };
         tag == Some(gimli::DW_TAG_subroutine_type)
     }

@@ -6,6 +6,7 @@ use super::recorder::Recorder;
 use super::rules::Rule;
 use crate::dwarf::Offset;
 use crate::function::At;
+use crate::types::Types;
 use crate::units::Part;
 use crate::{Program, locals, names};
 
@@ -126,10 +127,11 @@ impl Program {
             if is_foreign(at) {
                 return Vec::new();
             }
-            let types = at.types();
+            let Ok(unit) = at.table.unit(at.dwarf) else { return Vec::new() };
+            let types = Types { dwarf: at.dwarf, unit: &unit, table: at.table };
             let entity = |entry: Offset| Entity { unit: at.table.offset, entry };
             let mut candidates = Vec::new();
-            for local in locals::in_scope(&types, at.function, code).into_iter().rev() {
+            for local in locals::in_scope(&types, at.function.start, code).into_iter().rev() {
                 let Some(base) = local.address(frame_pointer, &mut *read) else { continue };
                 let inside =
                     address.checked_sub(base).is_some_and(|at| at < types.size(local.of).unwrap_or(0));

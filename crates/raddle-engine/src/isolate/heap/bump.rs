@@ -9,7 +9,7 @@
 
 use std::ptr;
 
-use super::{CLASSES, class_of};
+use super::{SMALL_CLASSES, SMALL_MAX, SMALL_STEP};
 
 /// The class of a block that is free.
 const FREE: u32 = u32::MAX;
@@ -24,6 +24,34 @@ struct Header {
 }
 
 const HEADER: usize = size_of::<Header>();
+
+/// The classes of an arena. Sizes up to a KiB are in steps of 16 bytes. Up to 8 KiB, of which size are parts of checkpoints, each power of two
+/// is in quarters; above, sizes are powers of two, so that buffers that are needed for a moment find an old one.
+const MEDIUM: usize = SMALL_CLASSES;
+const QUARTERS: usize = 4;
+const MEDIUM_POWERS: u32 = 3;
+const LARGE: usize = MEDIUM + QUARTERS * MEDIUM_POWERS as usize;
+const LARGE_MIN: usize = SMALL_MAX << MEDIUM_POWERS;
+const CLASSES: usize = LARGE + 38 - MEDIUM_POWERS as usize;
+
+/// The class of a size, and its capacity.
+#[inline(always)]
+fn class_of(size: usize) -> (usize, usize) {
+    if size <= SMALL_MAX {
+        let class = size.div_ceil(SMALL_STEP) - 1;
+        (class, (class + 1) * SMALL_STEP)
+    } else if size <= LARGE_MIN {
+        // The power of two below, or half of it if the size is one.
+        let power = (size - 1).ilog2();
+        let quarter = (1 << power) / QUARTERS;
+        let quarters = size.div_ceil(quarter);
+        let powers = (power - SMALL_MAX.ilog2()) as usize;
+        (MEDIUM + powers * QUARTERS + quarters - QUARTERS - 1, quarters * quarter)
+    } else {
+        let capacity = size.next_power_of_two();
+        (LARGE + (capacity.ilog2() - LARGE_MIN.ilog2()) as usize - 1, capacity)
+    }
+}
 
 pub(super) struct Arena {
     next: usize,
@@ -123,4 +151,21 @@ pub(super) unsafe fn usable(payload: *mut u8) -> usize {
 unsafe fn header(payload: *mut u8) -> *mut Header {
     // SAFETY: every payload has a header before it.
     unsafe { payload.sub(HEADER).cast() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_have_one_capacity_each() {
+        let mut before = (0, 16);
+        for size in (1..3 * LARGE_MIN).chain((20..38).map(|power| 1 << power)) {
+            let (class, capacity) = class_of(size);
+            assert!(capacity >= size && class < CLASSES && capacity.is_multiple_of(16), "{size}");
+            assert_eq!(class == before.0, capacity == before.1, "{size}");
+            assert!(class >= before.0 && (size > SMALL_MAX || capacity < size + 16), "{size}");
+            before = (class, capacity);
+        }
+    }
 }

@@ -62,6 +62,7 @@ impl Engine {
         if !self.snapshot(&mut machine) {
             return;
         }
+        machine.compact();
         let execution = &self.execution;
         let (runnable, active) = match some_defer {
             true => (&execution.candidates, &execution.active),
