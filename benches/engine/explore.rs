@@ -25,7 +25,7 @@ const OWN_PROGRAMS: &[(&str, fn())] = &[
 pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
     let program = find(program);
     let strategy: Strategy = strategy.parse().expect("no such strategy");
-    let (mut executions, mut events, mut switches) = (0, 0, 0);
+    let (mut executions, mut recognised, mut events, mut switches) = (0, 0, 0, 0);
     let (mut cpu, mut setup, mut searches) = (0.0, 0.0, 0);
     let mut complete = false;
     while cpu < seconds {
@@ -33,6 +33,7 @@ pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
         let explorer = Explorer::new().strategy(strategy.clone()).seed(searches).budget(budget);
         let timed = timed(explorer.executions(u64::MAX), program);
         executions += timed.report.executions;
+        recognised += timed.report.recognised;
         events += timed.report.events;
         switches += timed.report.switches;
         complete |= timed.report.complete;
@@ -41,6 +42,7 @@ pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
         searches += 1;
     }
     print("executions", executions);
+    print("recognised", recognised);
     print("events", events);
     print("switches", switches);
     print("cpu", cpu);

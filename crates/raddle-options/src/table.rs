@@ -117,6 +117,11 @@ search_options! {
     "RADDLE_RACES", "--races", "ON|OFF", "`on`",
     |races, text| switch(text).map(|on| *races = on);
 
+    /// Whether samples are recognised, and not made again, if they take no step that others did not take before: `on`, `off`
+    recognise: bool = true,
+    "RADDLE_RECOGNISE", "--recognise", "ON|OFF", "`on`",
+    |recognise, text| switch(text).map(|on| *recognise = on);
+
     /// Failures that are not reported, with `;` between them: data races in `my_crate::stats::*,*::len`, or any kind, as in
     /// `thread-leak@my_pool::*: reason`
     suppress: Vec<Suppression> = Vec::new(),

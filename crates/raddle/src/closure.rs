@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use raddle_engine::coverage;
 use raddle_engine::exploration::Found;
-use raddle_engine::{EndedExecution, Judge, Outcome, SearchReport};
+use raddle_engine::{Config, EndedExecution, Judge, Outcome, SearchReport};
 use raddle_reflect::Program;
 use raddle_report::{Failure, Kind};
 
@@ -165,6 +165,11 @@ fn search(
     client: &dyn Client,
 ) -> Searched<Box<Failure>> {
     let config = config(options, exploration);
+    let config = Config {
+        // Without races, equal orders of events are equal executions. Suppressed failures are counted where they are made.
+        recognises: options.recognise && config.races && options.suppressed.is_empty(),
+        ..config
+    };
     let mut saved = Saved::of(options, exploration);
     let promise = Promise::to_search(&config);
     let mut attempt = Attempt::new(options, &config, client.strategy(options));

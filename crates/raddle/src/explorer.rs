@@ -166,6 +166,14 @@ impl Explorer {
         self
     }
 
+    /// Whether an execution of `random`, `pct` or `pos` is recognised if it takes no step that others did not take before, from the same
+    /// states. Such an execution is counted ([`Report::recognised`](crate::Report::recognised)), and not made again. Executions are recognised
+    /// unless this says otherwise; the result is the same.
+    pub fn recognise(mut self, recognise: bool) -> Explorer {
+        self.options.recognise = recognise;
+        self
+    }
+
     /// Does not report data races in functions whose path matches one of these patterns, in which `*` stands for any text.
     ///
     /// A race is suppressed if the pattern matches the path of a function that makes one of the two accesses, or that of

@@ -18,6 +18,7 @@
 //! | `RADDLE_ISOLATION` | [`isolation`](crate::Explorer::isolation) | How executions are kept apart: `rollback`, `fork` | `rollback` |
 //! | `RADDLE_ALLOCATION` | [`allocation`](crate::Explorer::allocation) | What happens to freed memory: `quarantine` (it is not used again, so that uses of it are seen), `reuse` | `quarantine` |
 //! | `RADDLE_RACES` | [`races`](crate::Explorer::races) | Whether data races are looked for: `on`, `off` | `on` |
+//! | `RADDLE_RECOGNISE` | [`recognise`](crate::Explorer::recognise) | Whether samples are recognised, and not made again, if they take no step that others did not take before: `on`, `off` | `on` |
 //! | `RADDLE_SUPPRESS` | [`suppress`](crate::Explorer::suppress) | Failures that are not reported, with `;` between them: data races in `my_crate::stats::*,*::len`, or any kind, as in `thread-leak@my_pool::*: reason` | none |
 //! | `RADDLE_REFERENCE_COUNTS` | [`reference_counts`](crate::Explorer::reference_counts) | Types or functions that count references as `Arc` does, for `exhaustive` and `auto`: `my_crate::Handle,*::release` | none |
 //! | `RADDLE_ALSO` | [`also`](crate::Explorer::also) | What else may happen, with commas between: `spurious-wake-ups`, `spurious-failures`, `timeouts`, `random-bytes`, `wake-orders` | nothing |

@@ -11,8 +11,11 @@ use crate::suppress::Suppressed;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report<T> {
-    /// Executions made.
+    /// Executions.
     pub executions: u64,
+    /// Those of them that were [recognised](crate::Explorer::recognise): they took only steps that others had taken before from the same
+    /// states, and were not made again.
+    pub recognised: u64,
     /// Explorations that were cut because a thread only waited for what another execution shows too. They are not counted
     /// as executions.
     pub blocked: u64,

@@ -79,6 +79,7 @@ impl Explorer {
             classes.into_iter().filter_map(|(outcome, class)| Some((outcome, count(class)?))).collect();
         Ok(Report {
             executions: report.executions,
+            recognised: report.recognised,
             blocked: report.blocked,
             exceeded: report.exceeded,
             complete: report.complete,

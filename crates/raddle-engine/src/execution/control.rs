@@ -157,6 +157,7 @@ impl Engine {
         let id = self.execution.current;
         self.current().clear();
         self.record(|| Action::End);
+        self.hash_end();
         self.execution.runnable.retain(|&runnable| runnable != id);
         for index in 0..self.execution.alive {
             if self.threads[index].status == ThreadStatus::Join(id) {

@@ -8,6 +8,7 @@ use super::leaks;
 use super::prefixes::Prefixes;
 use super::race_detector::RaceDetector;
 use super::race_sampling::Resting;
+use super::recognition::Recognition;
 use crate::isolate::borrowed::Borrowed;
 use crate::isolate::environment::Environment;
 use crate::isolate::heap;
@@ -100,7 +101,7 @@ pub(crate) struct Exploration {
     /// The race detector, if it rests in the current execution.
     pub(super) resting: Option<Resting>,
     /// Whether the race detector follows the next execution.
-    pub(super) follows_next: bool,
+    pub(crate) follows_next: bool,
     /// Whether all clocks are kept in the current execution.
     pub(super) keeps_all_clocks: bool,
     /// Whether some execution has needed more than the clocks of spawns and joins.
@@ -109,6 +110,8 @@ pub(crate) struct Exploration {
     pub(super) prefixes: [[Prefixes; 2]; 2],
     /// Whether the next execution may begin at a prefix that it shares with earlier ones.
     pub(crate) shares_prefix_next: bool,
+    /// What executions are recognised by, if they are.
+    pub(crate) recognition: Option<Box<Recognition>>,
     /// The filter of suppressed races.
     pub(crate) suppress: Option<Suppress>,
     /// Behaviour that the search has left out so far.
@@ -186,6 +189,7 @@ impl Exploration {
             needs_all_clocks: false,
             prefixes: Default::default(),
             shares_prefix_next: false,
+            recognition: None,
             suppress: None,
             left_out: LeftOut::default(),
             handle_counts: Vec::new(),

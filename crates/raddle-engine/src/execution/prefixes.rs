@@ -17,7 +17,7 @@ use super::Engine;
 use super::checkpoint::MachineSnapshot;
 use crate::op::{Pending, ThreadId};
 use crate::spinloop::watch::SpinWatch;
-use crate::strategy::{Point, Steps, Strategy};
+use crate::strategy::{Point, Steps};
 
 /// The number of executions that must take a branch before its next choice gets a checkpoint.
 const WORTH: u32 = 3;
@@ -108,13 +108,13 @@ impl Prefixes {
         self.nodes.is_empty()
     }
 
-    /// Asks the strategy for the choices of the execution that begins, as far as the tree has them. The tree must not be empty.
-    pub(crate) fn descend(&mut self, strategy: &mut dyn Strategy) -> Beginning<'_> {
+    /// Makes the choices of the execution that begins, as far as the tree has them. The tree must not be empty.
+    pub(crate) fn descend(&mut self, mut choose: impl FnMut(&Point<'_>) -> ThreadId) -> Beginning<'_> {
         let has_room = self.has_room();
         let mut at = 0;
         let (thread, behind) = loop {
             let Node { choice, branches, .. } = &mut self.nodes[at];
-            let thread = strategy.choose(&choice.point());
+            let thread = choose(&choice.point());
             let known = branches.iter().position(|branch| branch.thread == thread);
             let branch = known.unwrap_or_else(|| {
                 branches.push(Branch { thread, executions: 0, next: None });

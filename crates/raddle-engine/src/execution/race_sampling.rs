@@ -3,7 +3,8 @@
 //! Following an execution costs more than making it: clocks are kept for every atomic access, and plain accesses are recorded.
 //! Most executions of a sampling strategy order the same accesses as some execution before. Therefore the detector follows the first
 //! [`FIRST`] executions of such a strategy, and one in [`ONE_IN`] of the others. A race that a share `q` of the executions shows is
-//! missed by `n` executions with probability `(1 - q)^FIRST * (1 - q / ONE_IN)^(n - FIRST)`.
+//! missed by `n` executions with probability `(1 - q)^FIRST * (1 - q / ONE_IN)^(n - FIRST)`. Where executions are
+//! [recognised](super::recognition), it also follows those whose order of events is new.
 //!
 //! **Invariants:** Whether an execution is followed depends on its number alone, so that the first failure does not depend on the
 //! number of processes. Strategies that claim all executions, replays, and every execution that fails are followed. Accesses to freed
@@ -16,7 +17,7 @@ use crate::platform::global::{GLOBAL, Wanted};
 use crate::weak_memory::Memory;
 
 /// The number of executions that are followed at first.
-const FIRST: u64 = 1024;
+pub(super) const FIRST: u64 = 1024;
 
 /// One in this many later executions is followed.
 const ONE_IN: u64 = 12;

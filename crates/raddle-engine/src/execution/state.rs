@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use super::clock::Clock;
 use super::fair::Fair;
 use super::futex::Futexes;
+use super::order_hash::OrderHash;
 use super::prefixes::Prefix;
 use crate::happens_before::sync::Message;
 use crate::in_place::in_place;
@@ -61,6 +62,8 @@ in_place! {
         pub(crate) waited: Option<ThreadId>,
         /// The relation of the execution to the tree of prefixes. Only where executions are interleavings.
         pub(crate) prefix: Prefix,
+        /// The hash of the order of events, if others may be [recognised](super::recognition) by it.
+        pub(crate) order_hash: Option<Box<OrderHash>>,
         /// The outcome, when the execution is over.
         pub(crate) outcome: Option<Outcome>,
         /// Whether the current thread continues from a checkpoint, in another execution than the one that took it.
@@ -114,6 +117,7 @@ impl Execution {
             memory_hash_of_round: None,
             waited: None,
             prefix: Prefix::Left,
+            order_hash: None,
             outcome: None,
             is_restored: false,
             memory: None,
@@ -130,11 +134,13 @@ impl Execution {
         }
     }
 
-    /// Becomes a copy of the initial state. Store histories are cleared rather than copied, so that their allocations
+    /// Becomes a copy of the initial state. Store histories and hashes are cleared rather than copied, so that their allocations
     /// are reused.
     pub(super) fn begin(&mut self, initial: &Execution) {
         let mut memory = self.memory.take();
+        let order_hash = self.order_hash.take();
         self.clone_from(initial);
+        self.order_hash = order_hash;
         if let Some(memory) = &mut memory {
             memory.begin();
         }

@@ -53,6 +53,9 @@ pub struct Config {
     pub sleeps_order_nothing: bool,
     /// Whether memory that is unreachable and not freed at the end of an execution is a failure.
     pub check_leaks: bool,
+    /// Whether sampled executions are recognised, and not made, if they take no step that others did not take before. For judges whose
+    /// verdict depends on the order of events alone.
+    pub recognises: bool,
     /// Optional behaviour that is explored.
     pub also: Also,
     /// Whether the strategy claims to make all interleavings. Then the increment of an `Arc`'s count is a scheduling

@@ -12,8 +12,10 @@ use crate::thread::ThreadStatus;
 /// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchReport {
-    /// Executions made.
+    /// Executions.
     pub executions: u64,
+    /// Those of them that were recognised as equal to others, and not made.
+    pub recognised: u64,
     /// Blocked executions, which show nothing new.
     pub blocked: u64,
     /// Execution graphs beyond the preemption bound.

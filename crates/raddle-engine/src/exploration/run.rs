@@ -7,6 +7,7 @@ use super::estimate::{self, Prospect};
 use super::workers::exhaustive::{Forked, PoolResult, WorkerPool};
 use super::workers::isolated;
 use super::{Effort, Found, Progress, Search, SearchReport};
+use crate::execution::recognition::Recognised;
 use crate::execution::{ChildResult, ChoiceLog, Judge};
 use crate::interface::signals;
 use crate::left_out::Reason;
@@ -108,13 +109,29 @@ impl Search<'_> {
         execution: u64,
         report: &mut SearchReport,
     ) -> Option<Found> {
-        let outcome = self.execute(body, judge);
         // SAFETY: the engine lives as long as `self`.
         let engine = unsafe { &mut *self.engine };
+        if let Some(recognised) = engine.recognise(execution) {
+            let Recognised { counts, outcome_class } = recognised;
+            engine.exploration.strategy.end(counts.choices as usize);
+            engine.execution.outcome_class.set(outcome_class);
+            report.steps += u64::from(counts.steps);
+            report.switches += u64::from(counts.switches);
+            report.recognised += 1;
+            return None;
+        }
+        let outcome = self.execute(body, judge);
+        // SAFETY: as above.
+        let engine = unsafe { &mut *self.engine };
         engine.exploration.strategy.end(engine.execution.schedule.len());
-        report.steps += engine.execution.steps;
-        report.steps_made += engine.execution.steps - engine.execution.begun_at;
-        report.switches += engine.execution.switches;
+        // An execution that differs from its simulation counts when it is made again.
+        let is_repeated =
+            outcome == Outcome::Discarded(Discarded::Repeat) && engine.exploration.checker.is_none();
+        if !is_repeated {
+            report.steps += engine.execution.steps;
+            report.steps_made += engine.execution.steps - engine.execution.begun_at;
+            report.switches += engine.execution.switches;
+        }
         if let Outcome::Discarded(why) = outcome {
             report.executions -= 1;
             match why {
@@ -127,7 +144,13 @@ impl Search<'_> {
             }
             return None;
         }
-        self.failure(outcome, execution, body, judge)
+        let passed = outcome == Outcome::Passed;
+        let failure = self.failure(outcome, execution, body, judge);
+        if passed && failure.is_none() {
+            // SAFETY: as above.
+            unsafe { (*self.engine).record_end() };
+        }
+        failure
     }
 
     /// Makes one execution in a child. A failing one is repeated in this process, which is still as it was.
@@ -193,9 +216,11 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
             // The checkpoints belong to executions of another body.
             checker.discard_checkpoints();
         }
-        // SAFETY: the engine lives as long as the search.
-        unsafe { (*search.engine).forget_prefixes() };
         let is_forked = search.config.fork;
+        // SAFETY: the engine lives as long as the search.
+        let engine = unsafe { &mut *search.engine };
+        engine.forget_prefixes();
+        engine.exploration.recognition = (search.config.recognises && !is_forked).then(Box::default);
         Run {
             search,
             body,

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::execution::Engine;
+use crate::execution::order_hash::{Kind, Step};
 use crate::op::ThreadId;
 use crate::outcome::Outcome;
 use crate::platform::global::{GLOBAL, MAX_KEYS};
@@ -68,6 +69,7 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
             }
             if engine.threads[index].status != ThreadStatus::Finished {
                 engine.current().spin.reset();
+                engine.comes_to(Step::new(Kind::Join, thread.into()));
                 engine.block(ThreadStatus::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;

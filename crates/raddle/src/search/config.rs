@@ -92,6 +92,7 @@ pub(crate) fn config(options: &Options, exploration: &Exploration) -> Config {
             other => not_made(&other),
         },
         // A replay detects only failures of the recorded kind: the execution may have others before.
+        recognises: false,
         check_leaks: found.map_or(options.check_leaks, |kind| kind == Kind::MemoryLeak),
         reference_counts: match replayed {
             Some(file) if found.is_some() => file.reference_counts(),

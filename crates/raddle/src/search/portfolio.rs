@@ -107,6 +107,7 @@ fn explore_as<F>(
 /// Adds the counts of a search.
 fn add(all: &mut SearchReport, report: &SearchReport) {
     all.executions += report.executions;
+    all.recognised += report.recognised;
     all.blocked += report.blocked;
     all.exceeded += report.exceeded;
     all.steps += report.steps;

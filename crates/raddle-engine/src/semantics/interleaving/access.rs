@@ -18,6 +18,7 @@ pub(super) fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
     let is_retry = is_expanded && std::mem::take(&mut engine.current().in_expanded_rmw);
     // 1. Others may go first.
     if !is_retry {
+        engine.comes_to_access(&op);
         let effect = if matches!(op.kind, AtomicKind::Load) { Effect::Read } else { Effect::Write };
         engine.point(Pending { address: op.address(), effect });
     }
@@ -47,6 +48,7 @@ pub(super) fn access<T: Int>(engine: &mut Engine, op: AtomicOp<T>) -> T {
     }
     // 5. The record.
     engine.record(|| op.action(read, newest_then));
+    engine.hash_event(&op, read, written);
     // 6. Races.
     let kind = match op.kind {
         AtomicKind::Cas { .. } if written.is_none() => AccessKind::AtomicRead,

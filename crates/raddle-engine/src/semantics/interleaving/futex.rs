@@ -19,6 +19,7 @@ pub(super) unsafe fn wait(
     deadline: Option<u64>,
 ) -> Option<Wake> {
     let address = word.addr();
+    engine.recognise_no_more();
     engine.point(Pending { address, effect: Effect::Write });
     engine.reach(MemoryLocation { address, size: 4 }, AccessKind::AtomicRead);
     // SAFETY: the caller's.
@@ -51,6 +52,7 @@ pub(super) unsafe fn wait(
 
 /// Wakes up to `count` threads; returns how many.
 pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -> u32 {
+    engine.recognise_no_more();
     engine.point(Pending { address, effect: Effect::Write });
     let woken = engine.wake_waiters(address, count, mask);
     let number = woken.len() as u32;
@@ -61,6 +63,7 @@ pub(super) fn wake(engine: &mut Engine, address: usize, count: u32, mask: u32) -
 
 /// Wakes up to `wake` threads at one futex and moves up to `requeue` others to another; returns how many.
 pub(super) fn requeue(engine: &mut Engine, from: usize, to: usize, wake: u32, requeue: u32) -> (u32, u32) {
+    engine.recognise_no_more();
     engine.point(Pending { address: from, effect: Effect::Write });
     let woken = engine.wake_waiters(from, wake, !0);
     let mut moved: Vec<ThreadId> = Vec::new();

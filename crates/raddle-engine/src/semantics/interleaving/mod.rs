@@ -9,6 +9,7 @@ mod futex;
 mod monitor;
 mod mutex;
 mod prefixes;
+mod recognition;
 mod scheduling;
 mod spin;
 mod std_calls;
@@ -19,6 +20,7 @@ use self::access::access;
 use super::unobserved::{self, with_clocks};
 use super::{AtomicKind, AtomicOp, MonitorCall, Semantics, StdCall, begin_entry, end_entry, enter};
 use crate::execution::Engine;
+use crate::execution::order_hash::{Kind, Step};
 use crate::execution::prefixes::Prefix;
 use crate::happens_before::clock::Time;
 use crate::left_out::Reason;
@@ -41,19 +43,27 @@ impl Semantics for Interleaving {
         unsafe {
             if op.is_finished_load(&*engine) {
                 (*engine).exploration.left_out.add(Reason::IsFinished);
+                enter(engine, Engine::recognise_no_more);
             }
             if is_unobserved(&*engine, &op) {
                 if op.is_scope_end() {
                     unobserved::reach(engine, op.location);
                     let running = op.location.read_volatile();
                     let scope = std_calls::scope_of(op.address());
-                    enter(engine, |engine| engine.acquire_from_scope(scope));
+                    enter(engine, |engine| {
+                        engine.recognise_no_more();
+                        engine.acquire_from_scope(scope);
+                    });
                     return running;
                 }
                 if matches!(op.kind, AtomicKind::Rmw(Rmw::Add, _)) && op.site == Site::ThreadBookkeeping {
                     enter(engine, |engine| engine.add_handle_count(op.address()));
                 }
-                return unobserved::access(engine, op);
+                let read = unobserved::access(engine, op);
+                if (*engine).execution.order_hash.is_some() {
+                    enter(engine, |engine| engine.hash_unobserved(&op, read));
+                }
+                return read;
             }
             if let Some([unlocked, locked]) = op.locks_mutex() {
                 let word = op.location.cast();
@@ -109,11 +119,14 @@ impl Semantics for Interleaving {
     fn spawn(engine: &mut Engine, start: Start, made: impl FnOnce(ThreadId)) -> ThreadId {
         let thread = engine.make_thread(start);
         made(thread);
+        engine.hash_spawn(thread);
         engine.synchronise_spawn(thread);
         engine.record(|| Action::Spawn { thread });
         engine.current().spin.reset();
         engine.start_eagerly(thread);
+        engine.comes_to(Step::new(Kind::Pass, 0));
         engine.point(Pending::NOTHING);
+        engine.hash_step(Step::new(Kind::Pass, 0));
         thread
     }
 
@@ -123,11 +136,15 @@ impl Semantics for Interleaving {
 
     fn join(engine: &mut Engine, thread: ThreadId) {
         engine.synchronise_join(thread);
+        engine.comes_to(Step::new(Kind::Join, thread.into()));
+        engine.hash_step(Step::new(Kind::Join, thread.into()));
     }
 
     fn detach(_: &mut Engine, _: ThreadId) {}
 
-    fn panics(_: &mut Engine) {}
+    fn panics(engine: &mut Engine) {
+        engine.recognise_no_more();
+    }
 
     unsafe fn futex_wait(
         engine: &mut Engine,
@@ -154,16 +171,19 @@ impl Semantics for Interleaving {
     }
 
     unsafe fn monitor(engine: &mut Engine, words: [*mut u32; 2], call: MonitorCall) {
+        engine.recognise_no_more();
         // SAFETY: the caller's.
         unsafe { monitor::call(engine, words, call) };
     }
 
     fn begin_step(engine: &mut Engine) {
+        engine.recognise_no_more();
         engine.point(Pending::MARKED);
         engine.current().spin.reset();
     }
 
     unsafe fn begin_once(engine: &mut Engine, once: *mut u32, _: *mut u32) -> *mut u32 {
+        engine.recognise_no_more();
         engine.point(Pending::NOTHING);
         engine.acquire_uninstrumented();
         once
@@ -172,12 +192,14 @@ impl Semantics for Interleaving {
     unsafe fn end_once(_: &mut Engine, _: *mut u32, _: *mut u32) {}
 
     unsafe fn wait_once(engine: &mut Engine, once: *mut u32, _: *mut u32, _: bool, _: [u32; 2]) -> *mut u32 {
+        engine.recognise_no_more();
         engine.point(Pending::NOTHING);
         engine.acquire_uninstrumented();
         once
     }
 
     fn yield_now(engine: &mut Engine, pc: usize) {
+        engine.recognise_no_more();
         engine.count_step();
         engine.has_read(Read { pc, address: YIELD, value: 0 });
         if engine.exploration.limits.prove_spins {
@@ -195,6 +217,7 @@ impl Semantics for Interleaving {
     }
 
     fn sleep_until(engine: &mut Engine, deadline: u64) {
+        engine.recognise_no_more();
         let me = engine.current_id();
         let is_explored = engine.execution.clock.may_delay_until(deadline);
         engine.leave_out_unexplored_timeout(is_explored);
@@ -204,11 +227,13 @@ impl Semantics for Interleaving {
 
     /// Polling the clock is a spinloop, so the result counts as a read of a location that only time changes.
     fn read_clock(engine: &mut Engine, pc: usize) {
+        engine.recognise_no_more();
         let now = engine.time();
         engine.has_read(Read { pc, address: CLOCK, value: now });
     }
 
     fn choose(engine: &mut Engine, alternatives: u16) -> u16 {
+        engine.recognise_no_more();
         engine.execution.prefix = Prefix::Left;
         let made = engine.execution.mo_offsets.len();
         let choice = engine.exploration.strategy.choose_reads_from(alternatives.into(), made);
@@ -216,6 +241,7 @@ impl Semantics for Interleaving {
     }
 
     fn choose_waiter(engine: &mut Engine, address: usize, mask: u32, waiting: u16) -> u16 {
+        engine.recognise_no_more();
         engine.execution.prefix = Prefix::Left;
         let waiters: Vec<ThreadId> = engine.execution.futexes.waiting(address, mask).collect();
         let made = engine.execution.mo_offsets.len();
@@ -226,6 +252,7 @@ impl Semantics for Interleaving {
     }
 
     fn begin_operation(engine: &mut Engine, _: usize, _: usize, first: bool) -> Option<u32> {
+        engine.recognise_no_more();
         // The scheduling point at which the thread was first chosen serves its first operation.
         if !first {
             engine.point(Pending::NOTHING);
@@ -256,6 +283,7 @@ impl Semantics for Interleaving {
 
     fn begin(engine: &mut Engine, body: *mut dyn FnMut()) {
         engine.execution.starts_eagerly = engine.exploration.strategy.starts_threads_eagerly();
+        engine.begin_hash();
         if !engine.begin_at_prefix() {
             engine.make_thread(Start::Root(body));
         }
@@ -290,6 +318,7 @@ impl Semantics for Interleaving {
     }
 
     fn reach_limit(engine: &mut Engine) {
+        engine.void_hash();
         engine.exploration.left_out.add(Reason::LongExecutions);
     }
 

@@ -2,6 +2,7 @@
 //! as contended, wait, try again) is left out, because it ends in the same state.
 
 use crate::detect::fault::AccessKind;
+use crate::execution::order_hash::{Kind, Step};
 use crate::execution::{Engine, Execution};
 use crate::location_table::MemoryLocation;
 use crate::op::{Effect, Order, Pending};
@@ -14,6 +15,7 @@ use crate::trace::{Action, SwitchReason};
 pub(super) fn lock(engine: &mut Engine, word: *mut u32, new: u32, order: Order) {
     let (address, size) = (word.addr(), size_of::<u32>() as u8);
     engine.reach(MemoryLocation { address, size }, AccessKind::AtomicWrite);
+    engine.comes_to(Step::new(Kind::Lock, address as u64));
     engine.point_of_lock(word);
     engine.reach(MemoryLocation { address, size }, AccessKind::AtomicWrite);
     // SAFETY: the mutex of the current thread's call, whose memory was checked.
@@ -21,6 +23,7 @@ pub(super) fn lock(engine: &mut Engine, word: *mut u32, new: u32, order: Order) 
     if engine.keeps_clocks() {
         engine.rmw_in_history(access_of(engine, Site::MutexLock, word, order, 0), new.into());
     }
+    engine.hash_lock(address);
     let new = new.into();
     engine.record(|| Action::Cas { address, size, order, expected: 0, new, read: 0, newest: 0 });
 }

@@ -5,6 +5,7 @@ use std::mem;
 use crate::execution::prefixes::{Beginning, Choice, Place, Prefix};
 use crate::execution::{Engine, MachineSnapshot};
 use crate::op::ThreadId;
+use crate::thread::ThreadStatus;
 
 impl Engine {
     /// Begins the execution at the checkpoint of a prefix that it shares with earlier ones. False if there is none.
@@ -19,7 +20,7 @@ impl Engine {
             return false;
         }
         let mut prefixes = mem::take(self.prefixes());
-        let Beginning { machine, spins, prefix } = prefixes.descend(&mut *self.exploration.strategy);
+        let Beginning { machine, spins, prefix } = prefixes.descend(|point| self.exploration.choose(point));
         self.restore(machine);
         for (thread, spin) in self.threads.iter_mut().zip(spins) {
             thread.spin.copy_from(spin);
@@ -36,6 +37,8 @@ impl Engine {
     pub(super) fn choose_by_prefix(&mut self, some_defer: bool) -> Option<ThreadId> {
         if let Prefix::Grows(place) = mem::replace(&mut self.execution.prefix, Prefix::Left)
             && self.may_take_checkpoints()
+            // What the closure returned is outside of the checkpoint.
+            && self.threads[0].status != ThreadStatus::Finished
         {
             self.take_checkpoint_of_choice(place, some_defer);
         }
@@ -81,7 +84,7 @@ impl Engine {
     }
 
     /// Whether executions differ by the choices of a strategy alone, and nothing looks at what they do on the way.
-    fn may_share_prefixes(&self) -> bool {
+    pub(super) fn may_share_prefixes(&self) -> bool {
         let exploration = &self.exploration;
         exploration.strategy.depends_on_points_alone()
             && !exploration.limits.also.random_bytes

@@ -4,7 +4,7 @@ use crate::execution::prefixes::Prefix;
 use crate::execution::{Engine, Execution};
 use crate::left_out::Reason;
 use crate::op::{Pending, ThreadId};
-use crate::outcome::Outcome;
+use crate::outcome::{Discarded, Outcome};
 use crate::strategy::{Point, Steps};
 use crate::thread::ThreadStatus;
 use crate::trace::SwitchReason;
@@ -69,8 +69,13 @@ impl Engine {
             if let [only] = candidates[..] {
                 return Some(only);
             }
+            let starting = starting.filter(|thread| candidates.contains(thread));
+            if starting.is_none() && self.execution.order_hash.is_some() && !self.is_as_simulated() {
+                self.execution.outcome = Some(Outcome::Discarded(Discarded::Repeat));
+                return None;
+            }
             let chosen = match self.execution.prefix {
-                _ if starting.is_some_and(|thread| candidates.contains(&thread)) => starting,
+                _ if starting.is_some() => starting,
                 Prefix::Left => None,
                 _ => self.choose_by_prefix(some_defer),
             };
@@ -82,7 +87,7 @@ impl Engine {
             let choice = self.execution.schedule.len();
             let (current, steps) = (self.execution.current, Steps::Now(&self.threads));
             let point = Point { current, runnable, active, steps, choice };
-            let next = chosen.unwrap_or_else(|| self.exploration.strategy.choose(&point));
+            let next = chosen.unwrap_or_else(|| self.exploration.choose(&point));
             // A scripted schedule may name a thread that is not runnable, or does not exist.
             if !runnable.contains(&next) {
                 self.execution.outcome = Some(Outcome::Diverged { choice });
@@ -116,6 +121,7 @@ impl Engine {
         self.exploration.left_out.add(Reason::LongExecutions);
         self.exploration.strategy.demote(me);
         self.execution.prefix = Prefix::Left;
+        self.void_hash();
         self.execution.runnable.retain(|&thread| thread != me);
         let next = self.decide();
         self.make_runnable(me);

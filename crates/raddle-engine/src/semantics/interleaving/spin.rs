@@ -44,6 +44,7 @@ impl Engine {
             }
             self.exploration.left_out.add(Reason::LongExecutions);
         }
+        self.recognise_no_more();
         let me = self.execution.current;
         self.execution.spinners.push(me);
         self.block(ThreadStatus::Spinning, SwitchReason::Spinning);

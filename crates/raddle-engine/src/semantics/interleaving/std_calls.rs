@@ -13,6 +13,7 @@ use crate::site::Site;
 /// # Safety
 /// The pointers of the call must be valid for their objects.
 pub(super) unsafe fn std_call(engine: &mut Engine, call: StdCall) -> Option<u64> {
+    engine.recognise_no_more();
     match call {
         StdCall::EnterScope { .. } => return None,
         StdCall::LeaveScope { count, .. } => {
