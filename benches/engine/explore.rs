@@ -21,16 +21,19 @@ const OWN_PROGRAMS: &[(&str, fn())] = &[
     ("spawn 4", || spawn(4)),
 ];
 
-/// Explores for so many seconds of CPU time. If the search ends before, it is made again with another seed.
+/// Explores for so many seconds of CPU time. If the search ends before, it is made again with another seed. Executions of a strategy that is
+/// followed by `/made` are made, even if they could be recognised.
 pub(crate) fn explore(program: &str, strategy: &str, seconds: f64) {
     let program = find(program);
-    let strategy: Strategy = strategy.parse().expect("no such strategy");
+    let is_made = strategy.strip_suffix("/made");
+    let strategy: Strategy = is_made.unwrap_or(strategy).parse().expect("no such strategy");
     let (mut executions, mut recognised, mut events, mut switches) = (0, 0, 0, 0);
     let (mut cpu, mut setup, mut searches) = (0.0, 0.0, 0);
     let mut complete = false;
     while cpu < seconds {
         let budget = Duration::from_secs_f64((seconds - cpu).max(0.1));
-        let explorer = Explorer::new().strategy(strategy.clone()).seed(searches).budget(budget);
+        let explorer = Explorer::new().strategy(strategy.clone()).recognise(is_made.is_none());
+        let explorer = explorer.seed(searches).budget(budget);
         let timed = timed(explorer.executions(u64::MAX), program);
         executions += timed.report.executions;
         recognised += timed.report.recognised;

@@ -9,7 +9,8 @@ pub(super) const PROGRAMS: [&str; 7] =
 /// Only Raddle can run it.
 pub(super) const ONLY_RADDLE: &str = "segqueue 2x2";
 
-const RADDLE: [&str; 4] = ["random", "pct:3", "pos", "bounded"];
+/// `random/made` makes executions that `random` recognises.
+const RADDLE: [&str; 5] = ["random", "random/made", "pct:3", "pos", "bounded"];
 const SHUTTLE: [&str; 3] = ["random", "pct:3", "dfs"];
 
 /// Published for interweave 0.1.1 on a machine like ours; it needs a newer compiler than this repository.
@@ -35,7 +36,7 @@ impl Line {
 pub(crate) fn print(bench: &Bench) {
     let title = "executions and events (scheduling points) per second of CPU time, one core";
     let columns = [("program", 0), ("tool", 0), ("executions/s", 12), ("events/s", 11), ("ns/event", 8)];
-    let more = [("events/exec.", 12), ("ns/exec.", 8), ("peak RSS", 9), ("", 8)];
+    let more = [("events/exec.", 12), ("ns/exec.", 8), ("recognised", 10), ("peak RSS", 9), ("", 8)];
     let table = Table::new(title, &[&columns[..], &more[..]].concat());
     let mut ratios = Vec::new();
     for program in PROGRAMS {
@@ -83,6 +84,7 @@ fn cells(line: &Line) -> Vec<String> {
         ns(ns_per("events")),
         per(get("events"), get("executions")).map_or_else(table::none, |events| format!("{events:.1}")),
         ns(ns_per("executions")),
+        per(get("recognised"), get("executions")).map_or_else(table::none, |share| format!("{:.1} %", 100.0 * share)),
         mib(get("rss")),
         note.to_owned(),
     ]
@@ -94,7 +96,8 @@ fn print_ratios(programs: &[Vec<Line>]) {
          {GOAL_INTERWEAVE}x; interweave's figures are quoted, not measured here)"
     );
     let columns = [("program", 0), ("/ shuttle random", 8), ("", 6), ("/ loom", 7), ("", 6)];
-    let table = Table::new(&title, &[&columns[..], &[("/ interweave (quoted)", 8), ("", 6)]].concat());
+    let more = [("/ interweave (quoted)", 8), ("", 6), ("all made / shuttle random", 8)];
+    let table = Table::new(&title, &[&columns[..], &more].concat());
     for lines in programs {
         let of = |tool: &str| lines.iter().find(|line| line.tool == tool)?.executions();
         let over = |other: Option<f64>| Some(of("raddle random")? / other?);
@@ -108,6 +111,8 @@ fn print_ratios(programs: &[Vec<Line>]) {
             cells.push(times(ratio));
             cells.push(table::verdict(ratio.map(|ratio| ratio >= goal)));
         }
+        let made = || Some(of("raddle random/made")? / of("shuttle random")?);
+        cells.push(times(made()));
         table.row(&cells);
     }
 }
