@@ -20,7 +20,8 @@ pub(crate) fn print_parts(bench: &Bench) {
         .row(&[ns(switches[2]), "the same without, suspended one call deep, as threads are in hooks".into()]);
 
     let programs = ["nothing", "spawn 1", "spawn 2", "spawn 4"];
-    let commands = programs.map(|program| command(Side::Engine, &["explore", program, "random"], seconds));
+    let commands =
+        programs.map(|program| command(Side::Engine, &["explore", program, "random/made"], seconds));
     let medians = bench.medians(&commands, |values| values.rate("executions"));
     let cost = |index: usize| Some(1e9 / medians[index].as_ref()?.rate("executions")?);
     table.row(&[ns(cost(0)), "an execution of an empty closure".into()]);

@@ -84,7 +84,8 @@ fn cells(line: &Line) -> Vec<String> {
         ns(ns_per("events")),
         per(get("events"), get("executions")).map_or_else(table::none, |events| format!("{events:.1}")),
         ns(ns_per("executions")),
-        per(get("recognised"), get("executions")).map_or_else(table::none, |share| format!("{:.1} %", 100.0 * share)),
+        per(get("recognised"), get("executions"))
+            .map_or_else(table::none, |share| format!("{:.1} %", 100.0 * share)),
         mib(get("rss")),
         note.to_owned(),
     ]

@@ -34,12 +34,13 @@ const RECOGNISED: &[(&str, fn() -> Outcome)] = &[
 ];
 
 /// Programs with steps that no order of events shows, so that their executions are made.
-const MADE: &[(&str, fn() -> Outcome)] = &[
+const MADE: &[(&str, fn() -> Outcome)] =
+    &[("threads of threads", threads_of_threads), ("waits", waits), ("yields", yields), ("scopes", scopes)];
+
+/// Programs whose executions are recognised or not: the compiler decides which of std's accesses can be told from the program's, or
+/// samples decide when an unseen step shows.
+const PERHAPS: &[(&str, fn() -> Outcome)] = &[
     ("weak references", weak_references),
-    ("threads of threads", threads_of_threads),
-    ("waits", waits),
-    ("yields", yields),
-    ("scopes", scopes),
     ("threads that outlive the first", threads_that_outlive),
     ("unseen steps", unseen),
 ];
@@ -57,7 +58,7 @@ fn result(report: &Report<Outcome>) -> (u64, u64, u64, &BTreeMap<Outcome, u64>, 
 #[test]
 fn the_result_is_the_same_without_it() {
     for strategy in sampling() {
-        for &(name, program) in RECOGNISED.iter().chain(MADE) {
+        for &(name, program) in RECOGNISED.iter().chain(MADE).chain(PERHAPS) {
             // Each execution has an outcome, also if it begins when the closure has returned.
             let [with, without] = [true, false].map(|recognise| explore(&strategy, recognise, program));
             assert_eq!(without.recognised, 0);
@@ -79,7 +80,7 @@ fn most_executions_of_small_programs_are_recognised() {
             let report = explore(&strategy, true, program);
             assert!(report.recognised > report.executions / 2, "{name}, {strategy}: {}", report.recognised);
         }
-        for &(name, program) in MADE.iter().filter(|made| made.0 != "unseen steps") {
+        for &(name, program) in MADE {
             assert_eq!(explore(&strategy, true, program).recognised, 0, "{name}, {strategy}");
         }
     }

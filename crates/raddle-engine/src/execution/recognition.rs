@@ -141,8 +141,17 @@ impl Recognition {
         self.executions = self.executions.saturating_add(1);
         let simulated = self.simulator.run(strategy, &self.steps, &self.orders);
         // An execution of an order that is not known yet makes the order known if the race detector follows it.
-        *follows |= !matches!(simulated, Simulated::Unknown) || self.recognised > self.executions / LEARNS;
-        let Simulated::Recognised { order, counts } = simulated else { return None };
+        let (order, counts) = match simulated {
+            Simulated::Recognised { order, counts } => (order, counts),
+            Simulated::New => {
+                *follows = true;
+                return None;
+            }
+            Simulated::Unknown => {
+                *follows |= self.recognised > self.executions / LEARNS;
+                return None;
+            }
+        };
         self.recognised += 1;
         let is_checked = number.is_multiple_of(CHECKED);
         let counts = counts.and(order.rest);
@@ -226,15 +235,17 @@ impl Recognition {
         Ok(())
     }
 
-    /// Records the end of an execution that passed and was followed.
+    /// Records the end of an execution that passed: adds its order if it was followed, or compares it.
     pub(crate) fn record_end(
         &mut self,
         hash: u64,
         outcome_class: Option<usize>,
         rest: Counts,
+        is_followed: bool,
     ) -> Result<(), Differs> {
         let order = Order { hash, outcome_class: outcome_class.map(|class| class as u32), rest };
-        match self.orders.add(order) {
+        let number = if is_followed { self.orders.add(order) } else { self.orders.find(hash) };
+        match number {
             Some(number) if self.orders.records[number as usize] != order => Err(Differs),
             _ => Ok(()),
         }

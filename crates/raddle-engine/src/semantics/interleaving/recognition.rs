@@ -71,11 +71,12 @@ impl Engine {
         let counts = self.counts();
         let Engine { execution, exploration, .. } = self;
         let (Some(hash), Some(known)) = (&execution.order_hash, &mut exploration.recognition) else { return };
-        if exploration.detector.is_none() || hash.is_void {
+        if hash.is_void {
             return;
         }
         let (order, at) = hash.alone.unwrap_or((hash.sum(), counts));
-        if known.record_end(order, execution.outcome_class.get(), counts.since(at)).is_err() {
+        let (class, is_followed) = (execution.outcome_class.get(), exploration.detector.is_some());
+        if known.record_end(order, class, counts.since(at), is_followed).is_err() {
             self.recognise_no_more();
         }
     }
