@@ -15,11 +15,14 @@ use support::sampling;
 /// What a program returns.
 type Outcome = Vec<usize>;
 
+/// A program and its name.
+type Program = (&'static str, fn() -> Outcome);
+
 /// Enough executions that those of small programs repeat themselves.
 const MANY: u64 = 6_000;
 
 /// Programs whose executions are recognised.
-const RECOGNISED: &[(&str, fn() -> Outcome)] = &[
+const RECOGNISED: &[Program] = &[
     ("nothing", Vec::new),
     ("increments", increments),
     ("lost updates", lost_updates),
@@ -34,12 +37,12 @@ const RECOGNISED: &[(&str, fn() -> Outcome)] = &[
 ];
 
 /// Programs with steps that no order of events shows, so that their executions are made.
-const MADE: &[(&str, fn() -> Outcome)] =
+const MADE: &[Program] =
     &[("threads of threads", threads_of_threads), ("waits", waits), ("yields", yields), ("scopes", scopes)];
 
 /// Programs whose executions are recognised or not: the compiler decides which of std's accesses can be told from the program's, or
 /// samples decide when an unseen step shows.
-const PERHAPS: &[(&str, fn() -> Outcome)] = &[
+const PERHAPS: &[Program] = &[
     ("weak references", weak_references),
     ("threads that outlive the first", threads_that_outlive),
     ("unseen steps", unseen),
