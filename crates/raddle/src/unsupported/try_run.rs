@@ -24,6 +24,7 @@ impl Explorer {
         let outcome = body();
         Ok(Report {
             executions: 1,
+            recognised: 0,
             blocked: 0,
             exceeded: 0,
             complete: false,
