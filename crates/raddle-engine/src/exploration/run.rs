@@ -220,7 +220,8 @@ impl<'r, 's, 'a> Run<'r, 's, 'a> {
         // SAFETY: the engine lives as long as the search.
         let engine = unsafe { &mut *search.engine };
         engine.forget_prefixes();
-        engine.exploration.recognition = (search.config.recognises && !is_forked).then(Box::default);
+        let samples = engine.exploration.checker.is_none() && !is_forked;
+        engine.exploration.recognition = (search.config.recognises && samples).then(Box::default);
         Run {
             search,
             body,

@@ -67,9 +67,9 @@ pub unsafe fn join(engine: *mut Engine, thread: ThreadId) -> Option<*mut c_void>
             {
                 return None;
             }
+            engine.comes_to(Step::new(Kind::Join, thread.into()));
             if engine.threads[index].status != ThreadStatus::Finished {
                 engine.current().spin.reset();
-                engine.comes_to(Step::new(Kind::Join, thread.into()));
                 engine.block(ThreadStatus::Join(thread), SwitchReason::Joining);
             }
             engine.threads[index].joined = true;

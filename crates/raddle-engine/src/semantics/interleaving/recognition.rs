@@ -25,8 +25,7 @@ impl Engine {
         let Exploration { recognition, strategy, follows_next, clears_stacks, .. } = &mut self.exploration;
         let known = recognition.as_mut()?;
         if *clears_stacks || known.is_in_vain() {
-            self.exploration.recognition = None;
-            self.forget_prefixes();
+            self.end_recognition();
             return None;
         }
         known.recognise(&mut **strategy, number, follows_next)
